@@ -1,0 +1,1 @@
+import opwright as opwright

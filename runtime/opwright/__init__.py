@@ -1,0 +1,1 @@
+"""Opwright runtime."""
