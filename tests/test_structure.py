@@ -1,0 +1,138 @@
+"""The shape of the project: which package may import which, and that the distribution holds every package of the tree."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {
+    "opwright": ROOT / "runtime" / "opwright",
+    "opwright_codegen": ROOT / "codegen" / "opwright_codegen",
+    "opwright_aten": ROOT / "generated" / "opwright_aten",
+}
+# Third-party roots that a package may load, and those of them that only functions may import (lazily).
+ALLOWED = {
+    "opwright": {"numpy", "ml_dtypes", "cupy", "sympy", "opwright", "opwright_codegen", "opwright_aten"},
+    "opwright_codegen": {"lark", "jinja2", "yaml", "opwright_codegen"},
+    "opwright_aten": {"numpy", "cupy", "opwright", "opwright_aten"},
+}
+LAZY = {"opwright": {"cupy", "sympy", "opwright_codegen"}, "opwright_codegen": set(), "opwright_aten": set()}
+
+# A module may import those that stand before it, never those behind.
+GENERATOR_ORDER = (
+    "source errors types schema_parser schema schema_rules model formula read check autogen names views targets render write cli"
+).split()
+RUNTIME_ORDER = "errors keys state dtypes devices metadata tensor rules registry dispatcher library".split()
+
+
+def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
+    folder = PACKAGES[package]
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        name = ".".join((package, *(part for part in parts if part != "__init__")))
+        yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.Module, package: str) -> Iterator[tuple[str, bool]]:
+    """Every imported module, with whether the import runs when the module is loaded."""
+    lazy_nodes = {
+        id(inner)
+        for outer in ast.walk(tree)
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_type_checking(outer)
+        for inner in ast.walk(outer)
+    }
+    for node in ast.walk(tree):
+        eager = id(node) not in lazy_nodes
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, eager
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            assert node.module is not None
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}", eager
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def stdlib(root: str) -> bool:
+    import sys
+
+    return root in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_packages_import_only_what_they_may(package: str) -> None:
+    wrong = []
+    for module, tree in modules(package):
+        for target, eager in imports(tree, package):
+            root = target.partition(".")[0]
+            if stdlib(root):
+                continue
+            if root not in ALLOWED[package] or (eager and root in LAZY[package]):
+                wrong.append(f"{module} imports {target}")
+    assert wrong == []
+
+
+def test_only_the_facade_imports_generated_code() -> None:
+    users = {m for m, tree in modules("opwright") for t, _ in imports(tree, "opwright") if t.startswith("opwright_aten")}
+    assert users <= {"opwright"}
+
+
+def test_only_one_module_of_the_runtime_imports_the_generator() -> None:
+    users = {m for m, tree in modules("opwright") for t, _ in imports(tree, "opwright") if t.startswith("opwright_codegen")}
+    assert users <= {"opwright._schema"}
+
+
+@pytest.mark.parametrize("package, order", [("opwright_codegen", GENERATOR_ORDER), ("opwright", RUNTIME_ORDER)])
+def test_modules_import_downwards(package: str, order: list[str]) -> None:
+    place = {name: number for number, name in enumerate(order)}
+    wrong = []
+    for module, tree in modules(package):
+        here = module.partition(".")[2].partition(".")[0]
+        for target, eager in imports(tree, package):
+            there = target.removeprefix(package + ".").partition(".")[0]
+            if eager and target.startswith(package + ".") and here in place and place.get(there, -1) > place[here]:
+                wrong.append(f"{module} imports {target}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_no_import_cycles(package: str) -> None:
+    names = {module for module, _ in modules(package)}
+    edges: dict[str, set[str]] = {}
+    for module, tree in modules(package):
+        eager = {target for target, now in imports(tree, package) if now}
+        edges[module] = {t if t in names else t.rpartition(".")[0] for t in eager} & names - {module, package}
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        if module not in done:
+            for target in sorted(edges[module]):
+                visit(target, (*path, module))
+            done.add(module)
+
+    for module in sorted(edges):
+        visit(module, ())
+
+
+def test_the_distribution_names_every_package_of_the_tree() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    found = {"opwright_codegen.schemas", "opwright_codegen.templates"}
+    for package, folder in PACKAGES.items():
+        for init in folder.rglob("__init__.py"):
+            found.add(".".join((package, *init.parent.relative_to(folder).parts)))
+    assert set(settings["packages"]) == found
+
+
+def test_every_folder_has_a_readme() -> None:
+    for folder in ("schemas", "codegen", "templates", "generated", "runtime", "tests", "benchmarks", "examples", "docs"):
+        assert (ROOT / folder / "README.md").is_file(), folder
