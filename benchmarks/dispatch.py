@@ -1,0 +1,54 @@
+"""Calls through the dispatcher: Tensors, scalars, in-place, views, plain arrays, large arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import opwright
+import torch
+
+from .measure import Figure, beyond, ratio
+
+
+def figures() -> Iterator[Figure]:
+    torch.set_num_threads(1)
+    yield from small()
+    yield from plain()
+    yield from large()
+
+
+def small() -> Iterator[Figure]:
+    a, b = np.ones(4, np.float32), np.ones(4, np.float32)
+    x, y = opwright.from_numpy(a), opwright.from_numpy(b)
+    p, q = torch.ones(4), torch.ones(4)
+    m, n = opwright.from_numpy(np.ones((3, 4), np.float32)), torch.ones(3, 4)
+    zero, nought = opwright.zeros(4), torch.zeros(4)
+    add, peer = opwright.add, torch.add
+    yield ratio("4-element add of Tensors", lambda: add(x, y), lambda: peer(p, q), 0.75)
+    yield ratio("the same as `x + y`", lambda: x + y, lambda: p + q, 0.75)
+    yield ratio("add with a Python scalar", lambda: add(x, 1.5), lambda: peer(p, 1.5), 0.5)
+    yield ratio("in-place add", lambda: x.add_(zero), lambda: p.add_(nought), 0.8)
+    yield ratio("a view: t()", lambda: m.t(), lambda: n.t(), 0.7)
+
+
+def plain() -> Iterator[Figure]:
+    a, b = np.ones(4, np.float32), np.ones(4, np.float32)
+    add = opwright.add
+    yield beyond("plain arrays through a stub, beyond NumPy", lambda: add(a, b), lambda: np.add(a, b), 180e-9)
+
+
+def large() -> Iterator[Figure]:
+    for megabytes, rounds in ((1, 300), (16, 10)):
+        yield from sized(megabytes, rounds)
+
+
+def sized(megabytes: int, rounds: int) -> Iterator[Figure]:
+    a = np.random.default_rng(0).random(megabytes << 18, dtype=np.float32)
+    b = a[::-1].copy()
+    x, y = opwright.from_numpy(a), opwright.from_numpy(b)
+    add, sin, size = opwright.add, opwright.sin, f"{megabytes} MB"
+    yield ratio(f"add of {size} Tensors against np.add", lambda: add(x, y), lambda: np.add(a, b), 1.03, rounds=rounds)
+    yield ratio(f"add of {size} plain arrays", lambda: add(a, b), lambda: np.add(a, b), 1.03, rounds=rounds)
+    yield ratio(f"sin of {size} Tensors against np.sin", lambda: sin(x), lambda: np.sin(a), 1.03, rounds=rounds)

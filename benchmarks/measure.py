@@ -1,0 +1,80 @@
+"""How a figure is taken: ours and the peer in turn, many short rounds, the median of each and of the ratios."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table. Times in seconds; `value` is what the budget bounds (a ratio, or seconds)."""
+
+    work: str
+    ours: float
+    peer: float | None
+    value: float
+    budget: float
+    unit: str = "×"
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.budget
+
+
+def per_call(call: Call, rounds: int) -> float:
+    counter = range(rounds)
+    start = time.perf_counter()
+    for _ in counter:
+        call()
+    return (time.perf_counter() - start) / rounds
+
+
+def ratio(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 2000, repeats: int = 41) -> Figure:
+    """Median of ours, of the peer, and of the ratio of neighbouring rounds: what drifts, drifts for both."""
+    pairs = _pairs(ours, peer, rounds, repeats)
+    return Figure(
+        work,
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        statistics.median(a / b for a, b in pairs),
+        budget,
+    )
+
+
+def beyond(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 2000, repeats: int = 41) -> Figure:
+    """Seconds that ours takes beyond the peer."""
+    pairs = _pairs(ours, peer, rounds, repeats)
+    return Figure(
+        work,
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        statistics.median(a - b for a, b in pairs),
+        budget,
+        "s",
+    )
+
+
+def _pairs(ours: Call, peer: Call, rounds: int, repeats: int) -> list[tuple[float, float]]:
+    per_call(ours, rounds)
+    per_call(peer, rounds)
+    gc.collect()
+    return [(per_call(ours, rounds), per_call(peer, rounds)) for _ in range(repeats)]
+
+
+def seconds_of(code: str, *, repeats: int = 7) -> float:
+    """Median seconds of a fresh interpreter that runs `code`."""
+    return statistics.median(_run(code) for _ in range(repeats))
+
+
+def _run(code: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
