@@ -1,0 +1,74 @@
+"""What a user can get wrong in schemas: one error with its position and hint, and the collection of a run's errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from opwright_codegen.source import Span
+
+__all__ = ["Errors", "SchemaError", "SchemaErrors", "nearest"]
+
+
+class SchemaError(Exception):
+    """One problem in a schema: a kebab-case code, what is wrong, where, and what would be right."""
+
+    def __init__(self, code: str, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(code, message, span, hint)
+        self.code = code
+        self.message = message
+        self.span = span
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"error: {self.message} [{self.code}]"]
+        if self.span is not None:
+            lines[0] = f"{self.span}: {lines[0]}"
+            lines += (f"    {line}" for line in self.span.caret().split("\n"))
+        if self.hint is not None:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class SchemaErrors(SchemaError):
+    """All the problems of a run, shown together."""
+
+    def __init__(self, errors: tuple[SchemaError, ...]) -> None:
+        count = f"{len(errors)} error" + ("s" if len(errors) != 1 else "")
+        super().__init__("errors", count, errors[0].span if errors else None)
+        self.args = (errors,)
+        self.errors = errors
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.errors), self.message])
+
+
+class Errors:
+    """Collects the problems of a run, so that a user sees all of them at once."""
+
+    def __init__(self) -> None:
+        self._found: list[SchemaError] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, error: SchemaError) -> None:
+        """Record a problem; a group adds its members."""
+        self._found.extend(error.errors if isinstance(error, SchemaErrors) else (error,))
+
+    def raise_if_any(self) -> None:
+        """Raise SchemaErrors when problems were recorded, else do nothing."""
+        if self._found:
+            raise SchemaErrors(tuple(self._found))
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like this one, for "did you mean"; None when none is close."""
+    if len(word) > 100:  # nothing we know is as long, and matching costs the square of the length
+        return None
+    names = list(known)
+    same = next((name for name in names if name.lower() == word.lower()), None)
+    return same or next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), None)

@@ -1,0 +1,99 @@
+"""Text read from somewhere, and spans of it: where an error is, as a line, a column and a caret."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["Source", "Span"]
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SHOWN_COLUMNS = 100
+_TAB = "    "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A text and the path it came from (`<schema>` and the like for text that is in no file)."""
+
+    path: str
+    text: str
+    _starts: list[int] = field(default_factory=list, init=False, repr=False)
+
+    def line_starts(self) -> list[int]:
+        """The offset at which each line starts, found when first asked for."""
+        if not self._starts:
+            self._starts.append(0)
+            self._starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
+        return self._starts
+
+    def shown_path(self) -> str:
+        """The path as a message shows it: relative to the working directory when below it, else as given."""
+        here = os.getcwd() + os.sep
+        return self.path[len(here) :] if self.path.startswith(here) else self.path
+
+    def whole(self) -> Span:
+        """The span of the whole text."""
+        return Span(self, 0, len(self.text))
+
+
+class Span(NamedTuple):
+    """Characters `start` up to `end` of a source; line and column are counted from 1, when somebody asks."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return bisect_right(self.source.line_starts(), self.start)
+
+    @property
+    def column(self) -> int:
+        return self.start - self.source.line_starts()[self.line - 1] + 1
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def sub(self, start: int, end: int) -> Span:
+        """Characters `start` up to `end` of this span."""
+        return Span(self.source, self.start + start, self.start + end)
+
+    def __str__(self) -> str:
+        return f"{self.source.shown_path()}:{self.line}:{self.column}"
+
+    def caret(self) -> str:
+        """The line of the span's start and, below it, carets under the part of the span that is on that line."""
+        starts = self.source.line_starts()
+        begin = starts[self.line - 1]
+        limit = starts[self.line] if self.line < len(starts) else len(self.source.text)
+        # The window is cut before anything is measured: a line of 50 MB costs no more than a short one.
+        left = max(begin, self.start - _SHOWN_COLUMNS // 2)
+        right = min(limit, left + _SHOWN_COLUMNS)
+        line = self.source.text[left:right].rstrip("\r\n")
+        here = min(self.start - left, len(line))
+        stop = max(here, min(self.end - left, len(line)))
+        before, under, after = (_visible(part) for part in (line[:here], line[here:stop], line[stop:]))
+        prefix = "... " if left > begin else ""
+        suffix = " ..." if right < limit and self.source.text[right] not in "\r\n" else ""
+        pad = " " * (len(prefix) + _width(before))
+        return f"{prefix}{before}{under}{after}{suffix}\n{pad}{'^' * max(1, _width(under))}"
+
+
+def _visible(text: str) -> str:
+    """The text as it may be printed: tabs as spaces, what does not print (control characters, surrogates) as one mark."""
+    if text.isprintable():
+        return text
+    return "".join(_TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
+
+
+def _width(text: str) -> int:
+    """Terminal columns that the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

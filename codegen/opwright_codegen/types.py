@@ -1,0 +1,174 @@
+"""The types of a schema, and alias annotations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import assert_never, cast
+
+__all__ = ["Annotation", "BaseType", "ClassType", "GenericType", "ListType", "OptionalType", "Type", "annotated"]
+
+
+class _Facts:
+    """Questions that every type answers."""
+
+    __slots__ = ()
+
+    def base(self) -> BaseType | GenericType | ClassType:
+        """What is left of the type without its `?` and `[]`."""
+        found = cast("Type", self)
+        while isinstance(found, OptionalType | ListType):
+            found = found.elem
+        return found
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether the type is Tensor under any `?` and `[]`."""
+        return self.base() == BaseType("Tensor")
+
+    @property
+    def is_list_like(self) -> bool:
+        """Whether the type is a list, or an optional one."""
+        return self.list_type is not None
+
+    @property
+    def list_type(self) -> ListType | None:
+        """The list that the type is, or that its optional holds."""
+        inner = self.elem if isinstance(self, OptionalType) else self
+        return inner if isinstance(inner, ListType) else None
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether None is a value of the type."""
+        return isinstance(self, OptionalType)
+
+
+@dataclass(frozen=True, slots=True)
+class BaseType(_Facts):
+    """A type that is one word: `Tensor`, `int`, `ScalarType`, or a TorchScript type variable such as `t`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType(_Facts):
+    """`T?`: a value, or None. There is no optional of an optional."""
+
+    elem: Type
+
+    def __post_init__(self) -> None:
+        if isinstance(self.elem, OptionalType):
+            raise ValueError(f"{self.elem} is optional already")
+
+    def __str__(self) -> str:
+        return f"{self.elem}?"
+
+
+@dataclass(frozen=True, slots=True)
+class ListType(_Facts):
+    """`T[]`, or `T[N]`, for which one value may stand for N equal ones."""
+
+    elem: Type
+    size: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.elem}[{'' if self.size is None else self.size}]"
+
+
+@dataclass(frozen=True, slots=True)
+class GenericType(_Facts):
+    """`Dict(K, V)`, `Future(T)`, `RRef(T)`, `Await(T)`, `Union(A, B)`, and tuples, which print as `(A, B)`."""
+
+    name: str
+    args: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.args))
+        return f"({inner})" if self.name == "Tuple" else f"{self.name}({inner})"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassType(_Facts):
+    """A type named by a dotted path; custom classes are `__torch__.torch.classes.NAMESPACE.NAME`."""
+
+    path: str
+
+    @property
+    def class_name(self) -> str:
+        """`NAMESPACE.NAME` of a custom class."""
+        return self.path.removeprefix("__torch__.torch.classes.")
+
+    def __str__(self) -> str:
+        return self.path
+
+
+Type = BaseType | OptionalType | ListType | GenericType | ClassType
+
+_UNIT = re.compile(r"([a-z](?:\|[a-z])*)(!?)(?: -> (\*|[a-z](?:\|[a-z])*))?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotation:
+    """`(a! -> a|b)`: the alias sets a value is in before and after the call, and whether the call writes to it.
+
+    The sets keep the order they are written in, for printing; it does not count in comparison.
+    Raises ValueError for a written set of several, and for several on both sides of the arrow.
+    """
+
+    before: tuple[str, ...]
+    write: bool = False
+    after: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.before:
+            raise ValueError("an alias annotation names at least one alias set")
+        if self.write and len(self.before) > 1:
+            raise ValueError(f"alias set larger than 1 is not mutable, got {self}")
+        if len(self.before) > 1 and len(self.after) > 1:
+            raise ValueError(f"alias sets before and after cannot both be larger than 1, got {self}")
+
+    @staticmethod
+    def parse(text: str) -> Annotation:
+        """The annotation printed as `text` (`a!`, `a -> *`), in canonical spacing; else ValueError.
+
+        As in torchgen, letters alone: the set `*` before the arrow and longer names are TorchScript's, and
+        are read as part of a schema only.
+        """
+        found = _UNIT.fullmatch(text)
+        if found is None:
+            raise ValueError(f"unrecognized alias annotation {text!r}")
+        before, write, after = found.groups()
+        return Annotation(tuple(before.split("|")), write == "!", tuple(after.split("|")) if after else ())
+
+    def _key(self) -> tuple[frozenset[str], bool, frozenset[str]]:
+        return frozenset(self.before), self.write, frozenset(self.after)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Annotation) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        before = "|".join(self.before) + ("!" if self.write else "")
+        return f"{before} -> {'|'.join(self.after)}" if self.after else before
+
+
+def annotated(type: Type, annotation: Annotation | None, lists: tuple[Annotation | None, ...] = ()) -> str:
+    """The type as text with its annotation, which binds to what is under `?` and `[]`, and those of its lists."""
+    if annotation is None and not any(lists):
+        return str(type)
+    match type:
+        case OptionalType(elem):
+            return f"{annotated(elem, annotation, lists)}?"
+        case ListType(elem, size):
+            inner = annotated(elem, annotation, lists[:-1])
+            mark = f"({lists[-1]})" if lists and lists[-1] is not None else ""
+            return f"{inner}[{'' if size is None else size}]{mark}"
+        case BaseType() | GenericType() | ClassType():
+            return f"{type}({annotation})" if annotation is not None else str(type)
+        case _:
+            assert_never(type)
