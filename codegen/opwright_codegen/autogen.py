@@ -1,0 +1,204 @@
+"""Variants that no entry declares: `autogen` names them, this makes them.
+
+Note [Two kinds of made variants]
+An entry without `meta` is served as torchgen serves it: the variant is an operator of its own, with a composite kernel
+that calls the variant it was made from. An entry with `meta` says all that its variants need: they share its kernels
+and its formula (`base_name`), so that `add.out` and `add_` cost what `add` costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from opwright_codegen.dispatch_keys import COMPOSITE_KEYS, STRUCTURED_KEYS
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.model import Kernel, Operator, OperatorGroup, default_kernel_name
+from opwright_codegen.schema import FunctionSchema, OperatorName, SchemaKind
+from opwright_codegen.source import Span
+from opwright_codegen.variants import (
+    inplace_name,
+    inplace_problem,
+    inplace_schema,
+    out_names,
+    out_problem,
+    out_schema,
+)
+
+__all__ = ["add_variants", "inherit_kernels"]
+
+
+def inherit_kernels(operators: Mapping[str, Operator]) -> dict[str, Operator]:
+    """Give operators with `structured_delegate` the kernels of the out variant that they delegate to."""
+    return {
+        name: operator if operator.structured_delegate is None else _inherit(operator, operators)
+        for name, operator in operators.items()
+    }
+
+
+def _inherit(operator: Operator, operators: Mapping[str, Operator]) -> Operator:
+    out = operators[f"{operator.namespace}::{operator.structured_delegate}"]
+    own = {key for key, _ in operator.dispatch}
+    # With `meta` on it, the out variant serves its group under any key; torchgen has structured kernels for some.
+    inherited = tuple(
+        (key, kernel)
+        for key, kernel in out.dispatch
+        if key not in own and (key in STRUCTURED_KEYS or (out.meta is not None and key not in COMPOSITE_KEYS))
+    )
+    return replace(operator, dispatch=operator.dispatch + inherited, base_name=out.name)
+
+
+def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
+    """The group with the variants that `autogen` of its entries names. A name that cannot be made is an error."""
+    if not group.members[0].autogen and len(group.members) == 1:
+        return group
+    functional = group.functional
+    if functional is not None and functional.meta is not None:
+        return _add_sharing(group, functional, errors)
+    return _add_composite(group, errors)
+
+
+# -- torchgen's way
+
+
+def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
+    if _is_bypassed(group):
+        return group
+    named = {name: operator for operator in group.members for name in operator.autogen}
+    base = group.mutable or group.inplace or group.out or group.functional
+    assert base is not None  # a group has members
+    group = _complete(group, base)
+    made = [_local(operator.schema.name) for operator in group.members if operator.generated]
+    for name, operator in named.items():
+        if name not in made:
+            errors.add(_not_made(operator, name, made, base))
+    for name in made:
+        if name not in named:
+            message = f"{base.schema.name}: the variant {name} is made from this entry, and 'autogen' does not name it"
+            errors.add(SchemaError("autogen-missing", message, base.span("func"), f"add 'autogen: {', '.join(made)}'"))
+    return group
+
+
+def _is_bypassed(group: OperatorGroup) -> bool:
+    """Whether torchgen makes no variants, named or not: of views, of operators that decompose or are bound by hand."""
+    members = group.members
+    if all(operator.manual_cpp_binding for operator in members):
+        return True
+    if any(operator.is_view_like and operator.schema.name.base != "set_" for operator in members):
+        return True
+    implicit = all(operator.kernel("CompositeImplicitAutograd") is not None for operator in members)
+    return implicit and not any("core" in operator.tags for operator in members)
+
+
+def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
+    """The group with what it lacks, made from `base`: the variant that says which arguments are written, if one is."""
+    if base is group.out:
+        # Alone, an out variant has its functional one under another signature. Else that is in the group already.
+        return group
+    if group.out is None and base.autogen and out_problem(base.schema) is None:
+        out = _composite(base, out_schema(base.schema, out_names(base.schema.name)[0]))
+        group = replace(group, out=out)
+    if group.out is not None and group.functional is None:
+        group = replace(group, functional=_composite(base, base.schema.functional_signature()))
+    return group
+
+
+def _composite(base: Operator, schema: FunctionSchema) -> Operator:
+    name = _local(schema.name).replace(".", "_") if schema.kind is SchemaKind.OUT else default_kernel_name(schema)
+    outs = base.schema.out_arguments
+    if any(str(argument.type.base()) == "SymInt" for argument in base.schema.arguments if argument not in outs):
+        name += "_symint"
+    return Operator(
+        schema,
+        base.location,
+        dispatch=(("CompositeExplicitAutograd", Kernel(name, base.location)),),
+        tags=_made_tags(base, schema),
+        device_check="NoCheck",
+        device_guard=False,
+        use_const_ref_for_mutable_tensors=base.use_const_ref_for_mutable_tensors,
+        generated=True,
+    )
+
+
+# Tags that say something of a made variant too.
+_KEPT_TAGS = frozenset(("nondeterministic_seeded", "view_copy", "pt2_compliant_tag"))
+
+
+def _made_tags(base: Operator, schema: FunctionSchema) -> frozenset[str]:
+    own = {SchemaKind.OUT: "out", SchemaKind.INPLACE: "inplace"}.get(schema.kind)
+    return frozenset(("generated", *(base.tags & _KEPT_TAGS), *([own] if own else [])))
+
+
+def _not_made(operator: Operator, name: str, made: list[str], base: Operator) -> SchemaError:
+    problem = out_problem(base.schema)
+    if made:
+        message, hint = f"'autogen' cannot make {name!r}", f"this operator can have: {', '.join(made)}"
+    elif problem is not None:
+        message, hint = f"no out variant can be made: {problem}", None
+    else:
+        message, hint = f"'autogen' cannot make {name!r}", "its group has all variants that can be made"
+    return SchemaError("autogen-name", f"{operator.schema.name}: {message}", _name_span(operator, name), hint)
+
+
+# -- our way, for entries with `meta`
+
+
+def _add_sharing(group: OperatorGroup, functional: Operator, errors: Errors) -> OperatorGroup:
+    for name in functional.autogen:
+        span = _name_span(functional, name)
+        try:
+            group = _put(group, _sharing(functional, _named_schema(functional.schema, name, span)), span)
+        except SchemaError as error:
+            errors.add(error)
+    return group
+
+
+def _named_schema(schema: FunctionSchema, name: str, span: Span) -> FunctionSchema:
+    outs = {_local(out): out for out in out_names(schema.name)}
+    inplace = _local(inplace_name(schema.name))
+    if name == inplace:
+        problem, kind = inplace_problem(schema), "in-place"
+    elif name in outs:
+        problem, kind = out_problem(schema), "out"
+    else:
+        hint = f"this operator can have: {', '.join((inplace, *outs))}"
+        raise SchemaError("autogen-name", f"{schema.name}: 'autogen' cannot make {name!r}", span, hint)
+    if problem is not None:
+        raise SchemaError("autogen-name", f"{schema.name}: no {kind} variant can be made: {problem}", span)
+    return inplace_schema(schema) if name == inplace else out_schema(schema, outs[name])
+
+
+def _sharing(functional: Operator, schema: FunctionSchema) -> Operator:
+    is_out = schema.kind is SchemaKind.OUT
+    return Operator(
+        schema,
+        functional.location,
+        variants=("function",) if is_out else functional.variants,
+        dispatch=functional.dispatch,
+        autocast=functional.autocast,
+        tags=_made_tags(functional, schema),
+        python_module=functional.python_module,
+        generated=True,
+        base_name=functional.name,
+    )
+
+
+def _put(group: OperatorGroup, made: Operator, span: Span) -> OperatorGroup:
+    is_out = made.kind is SchemaKind.OUT
+    there = group.out if is_out else group.inplace
+    if there is not None:
+        message = f"{made.schema.name} would be the second {made.kind.value} variant of its group"
+        raise SchemaError("duplicate-kind", message, span, f"the first is {there.name} at {there.location}")
+    return replace(group, out=made) if is_out else replace(group, inplace=made)
+
+
+def _local(name: OperatorName) -> str:
+    """The name without its namespace, as `autogen` gives it."""
+    return f"{name.base}.{name.overload}" if name.overload else name.base
+
+
+def _name_span(operator: Operator, name: str) -> Span:
+    """Where `autogen` has the name."""
+    span = operator.span("autogen")
+    at = span.text.find(name)
+    return span.sub(at, at + len(name)) if at >= 0 else span

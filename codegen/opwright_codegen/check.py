@@ -1,0 +1,386 @@
+"""The rules about operators: one table of small functions, each the proof that one thing is right or the error it is.
+
+What a schema's text alone can break is checked in `schema_rules`; here stands what an entry's keys mean together and
+what the operators of a file mean to each other. PyTorch's generator (torchgen) is the source of most rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from opwright_codegen.dispatch_keys import COMPOSITE_KEYS, DISPATCH_KEYS, STRUCTURED_KEYS, UFUNC_KEYS
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.model import RESIZING, Operator, default_kernel_name
+from opwright_codegen.schema import FunctionSchema, SchemaKind
+from opwright_codegen.source import Span
+
+__all__ = ["RULES", "check_operators"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a rule found: the rule's code is added when it is reported."""
+
+    message: str
+    span: Span
+    hint: str | None = None
+
+
+Rule = Callable[[Operator, Mapping[str, Operator]], Problem | None]
+
+
+def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
+    """Hold every rule of the table against every operator."""
+    for operator in operators.values():
+        for code, rule in RULES.items():
+            problem = rule(operator, operators)
+            if problem is not None:
+                errors.add(SchemaError(code, f"{operator.schema.name}: {problem.message}", problem.span, problem.hint))
+
+
+# -- names
+
+
+def _one_namespace(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if "::" not in operator.namespace:
+        return None
+    return Problem(f"the namespace {operator.namespace!r} is nested", operator.span("func"), "write namespace::name")
+
+
+# -- variants and where they go
+
+
+def _out_is_function(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if "method" not in operator.variants or operator.kind is not SchemaKind.OUT:
+        return None
+    return Problem("an operator with out arguments is no method", operator.span("variants"), "variants: function")
+
+
+def _method_outside_module(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.python_module is None or "method" not in operator.variants:
+        return None
+    return Problem("a function in a module cannot be a method", operator.span("python_module"), "leave one of them out")
+
+
+def _method_takes_tensor(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if "method" not in operator.variants or any(a.name == "self" for a in operator.schema.positional):
+        return None
+    return Problem("a method needs an argument named self", operator.span("variants"), "variants: function")
+
+
+# -- dispatch
+
+
+def _known_dispatch_keys(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    for key, kernel in operator.dispatch:
+        if key not in DISPATCH_KEYS:
+            near = nearest(key, DISPATCH_KEYS)
+            hint = f"did you mean {near!r}?" if near else "for example CPU, CUDA, Meta, CompositeExplicitAutograd"
+            return Problem(f"unknown dispatch key {key!r}", _dispatch_key_span(operator, key, kernel.span), hint)
+    return None
+
+
+def _one_composite(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    composites = [key for key, _ in operator.dispatch if key in COMPOSITE_KEYS]
+    if len(composites) <= 1:
+        return None
+    nested, nonfunctional = "CompositeImplicitAutogradNestedTensor", "CompositeExplicitAutogradNonFunctional"
+    if len(composites) == 2 and nested in composites and nonfunctional not in composites:
+        return None
+    message = f"{' and '.join(composites)} together: each subsumes the other"
+    hint = "CompositeExplicitAutograd for a kernel with its own gradient, else CompositeImplicitAutograd alone"
+    return Problem(message, operator.span("dispatch"), hint)
+
+
+def _needed_dispatch(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    """CompositeImplicitAutograd under the default name is what an entry without `dispatch` has."""
+    if "dispatch" not in operator.spans or operator.structured_delegate is not None or len(operator.dispatch) != 1:
+        return None
+    key, kernel = operator.dispatch[0]
+    if key != "CompositeImplicitAutograd" or not kernel.text.isidentifier():
+        return None
+    expected = default_kernel_name(operator.schema)
+    if kernel.text == expected:
+        return Problem(
+            "unnecessary dispatch table", operator.span("dispatch"), "leave 'dispatch' out: this is its default"
+        )
+    if "_symint" in kernel.text:
+        return None
+    message = f"unexpected kernel name {kernel.text!r} for CompositeImplicitAutograd alone"
+    return Problem(message, kernel.span, f"rename the kernel to {expected!r} and leave 'dispatch' out")
+
+
+def _no_dispatch_if_manual(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.manual_kernel_registration or "dispatch" not in operator.spans:
+        return None
+    message = "manual_kernel_registration and dispatch exclude each other"
+    return Problem(message, operator.span("manual_kernel_registration"), "leave one of them out")
+
+
+_NAMESPACED = re.compile(r"\w+(?:::\w+)+")
+
+
+def _shallow_kernel_namespace(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    for _key, kernel in operator.dispatch:
+        if kernel.text.count("::") > 3 and _NAMESPACED.fullmatch(kernel.text):
+            return Problem("a kernel's namespace has at most 3 levels", kernel.span)
+    return None
+
+
+def _explicit_factory(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    """A factory that decomposes would be traced as its parts, on whatever device these choose."""
+    if "dispatch" in operator.spans or operator.structured or operator.structured_delegate is not None:
+        return None
+    name = operator.schema.name.base
+    if not (name.startswith("new_") or name.endswith("_like") or _is_factory(operator.schema)):
+        return None
+    message = "a factory function has no implicit kernel"
+    return Problem(message, operator.span("func"), "give it a 'dispatch' with CompositeExplicitAutograd or backends")
+
+
+# -- structured kernels
+
+
+def _structured_is_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.structured or operator.kind is SchemaKind.OUT:
+        return None
+    return Problem(
+        "only an out variant is structured", operator.span("structured"), "did you mean structured_delegate?"
+    )
+
+
+def _delegate_is_not_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.structured_delegate is None or operator.kind is not SchemaKind.OUT:
+        return None
+    message = "an out variant does not delegate"
+    return Problem(message, operator.span("structured_delegate"), "did you mean 'structured: True'?")
+
+
+def _structured_guards_device(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.device_guard or not (operator.structured or operator.structured_delegate):
+        return None
+    message = "'device_guard: False' has no effect on structured kernels"
+    return Problem(message, operator.span("device_guard"), "leave it out")
+
+
+def _inherits_if_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.structured_inherits is None or operator.structured:
+        return None
+    return Problem("structured_inherits needs 'structured: True'", operator.span("structured_inherits"))
+
+
+def _structured_is_not_implicit(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.structured or not any(key.startswith("CompositeImplicit") for key, _ in operator.dispatch):
+        return None
+    return Problem("a structured kernel is not composite", operator.span("dispatch"), "name its backends")
+
+
+def _delegate_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.structured_delegate is None:
+        return None
+    for key, kernel in operator.dispatch:
+        if key in STRUCTURED_KEYS:
+            message = f"{key} is delegated to {operator.structured_delegate}"
+            return Problem(message, kernel.span, f"leave {key} out of 'dispatch'")
+    return None
+
+
+def _delegate_exists(operator: Operator, operators: Mapping[str, Operator]) -> Problem | None:
+    if operator.structured_delegate is None:
+        return None
+    name = f"{operator.namespace}::{operator.structured_delegate}"
+    span = operator.span("structured_delegate")
+    delegate = operators.get(name)
+    if delegate is None:
+        near = nearest(name, operators)
+        return Problem(f"there is no operator {name}", span, f"did you mean {near}?" if near else None)
+    if not delegate.structured:
+        return Problem(f"{name} is not structured", span, f"give {name} 'structured: True'")
+    return None
+
+
+# -- precomputed values and ufuncs
+
+
+def _precomputed_if_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.precomputed is None or operator.structured:
+        return None
+    return Problem("precomputed needs 'structured: True'", operator.span("precomputed"))
+
+
+def _precomputed_names(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if operator.precomputed is None:
+        return None
+    known = [argument.name for argument in operator.schema.arguments]
+    span = operator.span("precomputed")
+    for name, made in (*operator.precomputed.replace, (None, operator.precomputed.add)):
+        if name is not None and name not in known:
+            near = nearest(name, known)
+            return Problem(
+                f"there is no argument {name!r} to replace", span, f"did you mean {near!r}?" if near else None
+            )
+        for argument in made:
+            if argument.name.upper() == argument.name:
+                return Problem(f"the precomputed name {argument.name!r} is all upper case", span, "use lower case")
+    return None
+
+
+def _ufunc_is_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.ufunc_inner_loop or operator.structured:
+        return None
+    return Problem("a ufunc is structured", operator.span("ufunc_inner_loop"), "add 'structured: True'")
+
+
+def _ufunc_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    """Reading adds the kernels that the loops make; those stand where `ufunc_inner_loop` stands."""
+    if not operator.ufunc_inner_loop or "dispatch" not in operator.spans:
+        return None
+    table = operator.span("dispatch")
+    for key, kernel in operator.dispatch:
+        if key in UFUNC_KEYS and table.start <= kernel.span.start < table.end:
+            return Problem(
+                f"ufunc_inner_loop makes the kernel for {key}", kernel.span, f"leave {key} out of 'dispatch'"
+            )
+    return None
+
+
+def _ufunc_names(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    names = {loop.name for loop in operator.ufunc_inner_loop if loop.key in ("Generic", "ScalarOnly")}
+    if len(names) <= 1:
+        return None
+    message = f"ScalarOnly and Generic name one function, not {' and '.join(sorted(names))}"
+    return Problem(message, operator.span("ufunc_inner_loop"))
+
+
+def _ufunc_functors(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.ufunc_inner_loop:
+        return None
+    outs = operator.schema.out_arguments
+    tensors = [a for a in operator.schema.arguments if a.type.is_tensor_like and a not in outs]
+    for loop in operator.ufunc_inner_loop:
+        if loop.key in ("CUDAFunctorOnSelf", "CUDAFunctorOnOther") and len(tensors) != 2:
+            return Problem(f"{loop.key} needs two tensors, not {len(tensors)}", operator.span("ufunc_inner_loop"))
+    return None
+
+
+# -- other keys
+
+
+def _defaults_to_leave_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.cpp_no_default_args:
+        return None
+    known = [argument.name for argument in operator.schema.arguments if argument.default is not None]
+    for name in operator.cpp_no_default_args:
+        if name not in known:
+            hint = f"arguments with a default: {', '.join(known) or 'none'}"
+            return Problem(f"{name!r} is no argument with a default", operator.span("cpp_no_default_args"), hint)
+    return None
+
+
+def _const_ref_without_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.use_const_ref_for_mutable_tensors or operator.kind is not SchemaKind.OUT:
+        return None
+    message = "use_const_ref_for_mutable_tensors is not for out variants"
+    return Problem(message, operator.span("use_const_ref_for_mutable_tensors"))
+
+
+def _foreach_devices(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    """Lists of tensors may spread over devices: the slow path serves them."""
+    if operator.namespace != "aten" or not operator.schema.name.base.startswith("_foreach"):
+        return None
+    if operator.device_check == "NoCheck":
+        return None
+    return Problem("a _foreach operator does not check devices", operator.span("func"), "add 'device_check: NoCheck'")
+
+
+def _seeded_tag(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    """Names are a hint in ATen alone: elsewhere "operand" holds "rand" too."""
+    if "nondeterministic_seeded" in operator.tags:
+        return None
+    schema = operator.schema
+    if any(str(a.type.base()) == "Generator" for a in schema.arguments) or _is_random_in_aten(schema):
+        hint = "add 'tags: nondeterministic_seeded'"
+        return Problem("a random operator needs the tag nondeterministic_seeded", operator.span("func"), hint)
+    return None
+
+
+def _inplace_view_name(operator: Operator, operators: Mapping[str, Operator]) -> Problem | None:
+    name = operator.schema.name
+    if "inplace_view" not in operator.tags or operator.name in RESIZING or operator.name.startswith("aten::set_"):
+        return None
+    if not name.inplace:
+        hint = "its name ends in _"
+        return Problem("the tag inplace_view is for in-place operators", operator.span("tags"), hint)
+    base = name.stem
+    if not any(other.schema.name.base == base for other in operators.values()):
+        message = f"the tag inplace_view needs a view operator named {base!r}"
+        return Problem(message, operator.span("tags"))
+    return None
+
+
+def _inplace_view_tag(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+    if not operator.schema.name.inplace or "inplace_view" in operator.tags or not operator.schema.is_view:
+        return None
+    return Problem("an in-place view needs its tag", operator.span("func"), "add 'tags: inplace_view'")
+
+
+RULES: dict[str, Rule] = {
+    "nested-namespace": _one_namespace,
+    "out-method": _out_is_function,
+    "module-method": _method_outside_module,
+    "method-without-self": _method_takes_tensor,
+    "unknown-dispatch-key": _known_dispatch_keys,
+    "several-composites": _one_composite,
+    "unnecessary-dispatch": _needed_dispatch,
+    "manual-registration": _no_dispatch_if_manual,
+    "kernel-namespace": _shallow_kernel_namespace,
+    "implicit-factory": _explicit_factory,
+    "structured-out": _structured_is_out,
+    "delegating-out": _delegate_is_not_out,
+    "structured-device-guard": _structured_guards_device,
+    "structured-inherits": _inherits_if_structured,
+    "structured-composite": _structured_is_not_implicit,
+    "delegated-kernel": _delegate_has_no_kernel,
+    "unknown-delegate": _delegate_exists,
+    "precomputed-unstructured": _precomputed_if_structured,
+    "precomputed-name": _precomputed_names,
+    "ufunc-unstructured": _ufunc_is_structured,
+    "ufunc-dispatch": _ufunc_has_no_kernel,
+    "ufunc-names": _ufunc_names,
+    "ufunc-functor": _ufunc_functors,
+    "no-default": _defaults_to_leave_out,
+    "const-ref-out": _const_ref_without_out,
+    "foreach-device-check": _foreach_devices,
+    "missing-seeded-tag": _seeded_tag,
+    "inplace-view-name": _inplace_view_name,
+    "missing-inplace-view-tag": _inplace_view_tag,
+}
+
+
+def _dispatch_key_span(operator: Operator, key: str, kernel: Span) -> Span:
+    """Where `dispatch` has the key: in the line of its kernel, before it."""
+    table = operator.span("dispatch")
+    text = table.source.text
+    found = list(re.finditer(rf"(?<!\w){re.escape(key)}(?!\w)", text[table.start : kernel.start]))
+    return table.sub(*found[-1].span()) if found else kernel
+
+
+def _is_factory(schema: FunctionSchema) -> bool:
+    """Whether it takes tensor options and no tensor: what it returns comes from nowhere."""
+    if len(schema.signature().arguments) == len(schema.arguments) - len(schema.out_arguments):
+        return False
+    return not any(a.type.is_tensor_like for a in schema.arguments if not (a.kwarg_only and a.is_write))
+
+
+def _is_random_in_aten(schema: FunctionSchema) -> bool:
+    name = schema.name
+    if name.namespace != "aten":
+        return False
+    if "rand" in name.base or "rand" in name.overload:
+        return True
+    names = (name.base, name.overload, *(argument.name for argument in schema.arguments))
+    # The gradient of dropout is not random.
+    is_exempt = "backward" in name.base or "backward" in name.overload or name.base == "_cudnn_init_dropout_state"
+    return not is_exempt and any("dropout" in text for text in names)

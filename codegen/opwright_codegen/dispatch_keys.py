@@ -1,0 +1,35 @@
+"""The names that may stand as keys under `dispatch:`: PyTorch's and ours."""
+
+BACKENDS = (
+    "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
+    "PrivateUse1", "PrivateUse2", "PrivateUse3",
+)  # fmt: skip
+# A backend's kernels come in these flavours: `SparseCPU` is the CPU kernel for sparse tensors.
+FUNCTIONALITIES = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
+
+COMPOSITE_KEYS = (
+    "CompositeImplicitAutograd",
+    "CompositeImplicitAutogradNestedTensor",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
+
+# Keys that belong to no backend, or to one that has no further flavours.
+_SINGLE_KEYS = (
+    "Autograd", "AutogradOther", "AutogradFunctionality", "ADInplaceOrView", "Autocast", "AutocastCPU", "AutocastCUDA",
+    "AutocastXPU", "BackendSelect", "Batched", "BatchedNestedTensor", "Conjugate", "CustomRNGKeyId", "Dense", "FPGA",
+    "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchDynamicLayerBackMode",
+    "FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "Functionalize", "IDEEP", "MAIA",
+    "MKLDNN", "Metal", "MkldnnCPU", "Named", "Negative", "NestedTensor", "OpenCL", "OpenGL", "PreDispatch", "Python",
+    "PythonDispatcher", "PythonTLSSnapshot", "Sparse", "SparseCsr", "TESTING_ONLY_GenericMode",
+    "TESTING_ONLY_GenericWrapper", "Tracer", "VmapMode", "Vulkan", "ZeroTensor",
+)  # fmt: skip
+
+DISPATCH_KEYS = frozenset(
+    (*_SINGLE_KEYS, *COMPOSITE_KEYS, *(flavour + backend for flavour in FUNCTIONALITIES for backend in BACKENDS))
+)
+
+# Where the kernel of a structured out variant serves the whole group; for other keys each variant brings its own.
+STRUCTURED_KEYS = frozenset(("MPS", "CUDA", "CPU", "XPU", "MTIA"))
+# Where `ufunc_inner_loop` makes the kernel.
+UFUNC_KEYS = ("CPU", "CUDA")

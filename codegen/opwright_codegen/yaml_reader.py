@@ -1,0 +1,214 @@
+"""YAML text as a tree that knows where each key and value stands.
+
+The event layer of PyYAML is used, not its node layer: nodes are composed by C recursion, which a deeply nested file
+overflows. What a schema file has no use for (tags, anchors, aliases, several documents) is refused, so nothing is
+constructed, resolved or expanded: `on` is the text "on", and a bomb of aliases stays the few lines it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.source import Source, Span
+
+__all__ = ["MappingNode", "Node", "Pair", "ScalarNode", "SequenceNode", "describe", "read_entries", "shorten"]
+
+MAX_DEPTH = 100
+
+_NextEvent = Callable[[], Event]
+_Loader: type[yaml.SafeLoader] | type[yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True)
+class ScalarNode:
+    """A value as it is written; `start` and `end` are offsets into the source, quotes included."""
+
+    text: str
+    plain: bool
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class SequenceNode:
+    items: list[Node]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class MappingNode:
+    """Its keys are texts; each is kept as a scalar too, for its position."""
+
+    pairs: dict[str, Pair]
+    start: int
+    end: int
+
+
+Node = ScalarNode | SequenceNode | MappingNode
+Pair = tuple[ScalarNode, Node]
+
+
+def read_entries(source: Source, errors: Errors) -> Iterator[Node]:
+    """The items of the list that `source` holds, one by one, until the end or the first place that is not YAML."""
+    try:
+        yield from _Reader(source, errors).items()
+    except SchemaError as error:
+        errors.add(error)
+    except yaml.YAMLError as error:
+        errors.add(_syntax_error(error, source))
+    except UnicodeEncodeError as error:
+        span = Span(source, error.start, error.start + 1)
+        errors.add(SchemaError("yaml-character", "a lone surrogate is not a character", span))
+
+
+def describe(node: Node) -> str:
+    """What `node` is, for an error message."""
+    match node:
+        case ScalarNode(text="" | "~" | "null" | "Null" | "NULL", plain=True):
+            return "nothing"
+        case ScalarNode():
+            return f"the text {shorten(node.text)!r}"
+        case SequenceNode():
+            return "a list"
+        case MappingNode():
+            return "a mapping"
+
+
+class _Reader:
+    def __init__(self, source: Source, errors: Errors) -> None:
+        self._source = source
+        self._errors = errors
+        self._next: _NextEvent = _Loader(source.text).get_event
+
+    def items(self) -> Iterator[Node]:
+        next_event = self._next
+        next_event()
+        start = next_event()
+        if isinstance(start, StreamEndEvent):
+            raise SchemaError(
+                "empty-file", "the file is empty", self._span(start), "write a list of '- func: …' entries"
+            )
+        root = next_event()
+        if type(root) is not SequenceStartEvent:
+            # Not built: it may be anything, of any depth.
+            raise SchemaError(
+                "not-a-list",
+                "a list of entries is expected",
+                self._head(root),
+                "each entry is a mapping that begins with '- '",
+            )
+        self._refuse_decoration(root)
+        while type(event := next_event()) is not SequenceEndEvent:
+            yield self._node(event, 2)
+        next_event()
+        if isinstance(event := next_event(), DocumentStartEvent):
+            raise SchemaError("second-document", "one file holds one YAML document", self._head(event))
+
+    def _node(self, event: Event, depth: int) -> Node:
+        kind = type(event)
+        if kind is ScalarEvent:
+            if event.anchor is not None or event.tag is not None:
+                self._refuse_decoration(event)
+            return ScalarNode(event.value, not event.style, event.start_mark.index, event.end_mark.index)
+        if kind is AliasEvent:
+            hint = "write the value out"
+            raise SchemaError("yaml-alias", f"the alias *{event.anchor} is not read", self._span(event), hint)
+        if depth >= MAX_DEPTH:
+            raise SchemaError("too-deep", f"nested more than {MAX_DEPTH} levels deep", self._head(event))
+        self._refuse_decoration(event)
+        if kind is SequenceStartEvent:
+            return self._sequence(event, depth + 1)
+        return self._mapping(event, depth + 1)
+
+    def _sequence(self, start: Event, depth: int) -> SequenceNode:
+        items = []
+        next_event = self._next
+        while type(event := next_event()) is not SequenceEndEvent:
+            items.append(self._node(event, depth))
+        return SequenceNode(items, start.start_mark.index, event.end_mark.index)
+
+    def _mapping(self, start: Event, depth: int) -> MappingNode:
+        pairs: dict[str, Pair] = {}
+        next_event = self._next
+        while type(event := next_event()) is not MappingEndEvent:
+            key = self._node(event, depth)
+            value = self._node(next_event(), depth)
+            if type(key) is not ScalarNode:
+                span = Span(self._source, key.start, key.end)
+                self._errors.add(SchemaError("key-type", f"a key is one word, not {describe(key)}", span))
+            elif key.text in pairs:
+                first = pairs[key.text][0]
+                line = Span(self._source, first.start, first.end).line
+                span = Span(self._source, key.start, key.end)
+                message = f"the key {shorten(key.text)!r} appears twice"
+                self._errors.add(SchemaError("duplicate-key", message, span, f"it is given in line {line} already"))
+            else:
+                pairs[key.text] = (key, value)
+        return MappingNode(pairs, start.start_mark.index, event.end_mark.index)
+
+    def _refuse_decoration(self, event: NodeEvent) -> None:
+        if event.anchor is not None:
+            self._errors.add(
+                SchemaError("yaml-anchor", f"the anchor &{event.anchor} is not read", self._head(event), "leave it out")
+            )
+        if event.tag is not None:
+            message = f"the YAML tag {shorten(event.tag)!r} is not read"
+            self._errors.add(SchemaError("yaml-tag", message, self._head(event), "leave it out: values are plain text"))
+
+    def _span(self, event: Event) -> Span:
+        return Span(self._source, event.start_mark.index, event.end_mark.index)
+
+    def _head(self, event: Event) -> Span:
+        """The first character of what `event` begins: its end may be far away."""
+        start = min(event.start_mark.index, len(self._source.text))
+        return Span(self._source, start, min(start + 1, len(self._source.text)))
+
+
+# What YAML allows in a file, from its specification (c-printable).
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HINTS = {
+    "mapping values are not allowed in this context": "put the text in quotes: it holds a colon followed by a space",
+    "found character that cannot start any token": "indent with spaces; put a text that begins with @, ` or % in quotes",
+    "found unexpected end of stream": "a quote or a bracket is never closed",
+    "did not find expected key": "the keys of an entry begin in the same column",
+    "did not find expected '-' indicator": "the entries of a list begin in the same column",
+}
+
+
+def _syntax_error(error: yaml.YAMLError, source: Source) -> SchemaError:
+    match error:
+        case yaml.MarkedYAMLError():
+            mark = error.problem_mark or error.context_mark
+            problem = error.problem or error.context or "this is not YAML"
+            at = min(mark.index, len(source.text)) if mark else 0
+            message = f"{problem} ({error.context})" if error.context and error.problem else problem
+            return SchemaError(
+                "yaml-syntax", message, Span(source, at, min(at + 1, len(source.text))), _HINTS.get(problem)
+            )
+        case _:
+            found = _UNPRINTABLE.search(source.text)
+            at = found.start() if found else 0
+            character = f"U+{ord(found[0]):04X}" if found else "a character"
+            span = Span(source, at, min(at + 1, len(source.text)))
+            return SchemaError("yaml-character", f"{character} may not appear in YAML", span)
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"
