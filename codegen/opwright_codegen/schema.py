@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from opwright_codegen.defaults import Default, EnumName, Literal, default_of
+from opwright_codegen.defaults import Default, EnumName, default_of
 from opwright_codegen.source import Span
 from opwright_codegen.types import Annotation, BaseType, OptionalType, Type, annotated
 
@@ -302,31 +302,32 @@ def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, 
 
 
 _MAX_REMEMBERED = 20_000
-_arguments: dict[tuple[str, str, Literal | None, bool], Argument] = {}
-_returns: dict[tuple[str, str | None], Return] = {}
+_positional: dict[str, Argument] = {}
+_kwarg_only: dict[str, Argument] = {}
+_returns: dict[str, Return] = {}
 
 
 def _argument(parts: ArgumentParts, kwarg_only: bool) -> Argument:
     """The argument that the parts say; equal ones are shared, since schemas repeat most of theirs."""
-    typed, name, literal = parts
-    key = (typed.text, name, literal, kwarg_only)
-    found = _arguments.get(key)
+    known = _kwarg_only if kwarg_only else _positional
+    found = known.get(parts.text)
     if found is None:
+        _, typed, name, literal = parts
         try:
             default = None if literal is None else default_of(literal, typed.type)
         except ValueError as error:
             raise ValueError(name, str(error)) from None
-        if len(_arguments) > _MAX_REMEMBERED:
-            _arguments.clear()
-        found = _arguments[key] = Argument(name, typed.type, default, typed.annotation, kwarg_only, typed.lists)
+        if len(known) > _MAX_REMEMBERED:
+            known.clear()
+        found = known[parts.text] = Argument(name, typed.type, default, typed.annotation, kwarg_only, typed.lists)
     return found
 
 
 def _return(parts: ReturnParts) -> Return:
-    typed, name = parts
-    found = _returns.get((typed.text, name))
+    found = _returns.get(parts.text)
     if found is None:
         if len(_returns) > _MAX_REMEMBERED:
             _returns.clear()
-        found = _returns[typed.text, name] = Return(name, typed.type, typed.annotation, typed.lists)
+        _, typed, name = parts
+        found = _returns[parts.text] = Return(name, typed.type, typed.annotation, typed.lists)
     return found

@@ -40,9 +40,13 @@ class QuickLexer(Lexer):
         self._skip = "|".join(t.pattern.to_regexp() for t in terminals if t.name in ignored)
         self._by_state: dict[int, _Match] = {}
         self._by_accepted: dict[frozenset[str], _Match] = {}
+        self._kinds: dict[str, str] = {}
 
     def _matcher(self, state: int, parser_state: Any) -> _Match:
-        accepted = frozenset(parser_state.parse_conf.states[state])
+        actions = parser_state.parse_conf.states[state]
+        accepted = frozenset(actions)
+        # The parse table's keys compare slowly unless a lookup brings the same object.
+        self._kinds.update((str(name), name) for name in actions)
         match = self._by_accepted.get(accepted)
         if match is None:
             one = "|".join(f"(?P<{name}>{text})" for name, text in self._patterns.items() if name in accepted)
@@ -51,7 +55,7 @@ class QuickLexer(Lexer):
         return match
 
     def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:
-        by_state, stack = self._by_state, parser_state.state_stack
+        by_state, kinds, stack = self._by_state, self._kinds, parser_state.state_stack
         text: str = lexer_state.text.text
         position, end = 0, len(text)
         while position < end:
@@ -63,7 +67,7 @@ class QuickLexer(Lexer):
             kind = match.lastgroup
             value = match[kind]  # type: ignore[index] # every alternative is a named group
             token = _new_text(_QuickToken, value)
-            token.type = kind  # type: ignore[assignment]
+            token.type = kinds[kind]  # type: ignore[index]
             token.value = value
             position = match.end()
             yield token

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError
 
-from opwright_codegen.defaults import Literal
+from opwright_codegen.defaults import Literal, write_literal
 from opwright_codegen.schema_lexer import QuickLexer
 from opwright_codegen.types import (
     Annotation,
@@ -22,7 +22,7 @@ from opwright_codegen.types import (
     annotated,
 )
 
-__all__ = ["ArgumentParts", "Literal", "ReturnParts", "SchemaParts", "Typed", "UnreadableError", "grammar", "parse_parts"]
+__all__ = ["ArgumentParts", "ReturnParts", "SchemaParts", "Typed", "UnreadableError", "grammar", "parse_parts"]
 
 
 
@@ -48,12 +48,18 @@ class Typed(NamedTuple):
 
 
 class ArgumentParts(NamedTuple):
+    """An argument and its canonical text, by which the model shares equal ones."""
+
+    text: str
     type: Typed
     name: str
     default: Literal | None
 
 
 class ReturnParts(NamedTuple):
+    """A result and its canonical text."""
+
+    text: str
     type: Typed
     name: str | None
 
@@ -89,7 +95,7 @@ def _quick() -> Lark:
         grammar(),
         parser="lalr",
         lexer=QuickLexer,
-        start=["schema", "flat_type"],
+        start=["schema", "argument", "result", "flat_type"],
         transformer=builder,
         maybe_placeholders=False,
     )
@@ -107,7 +113,16 @@ class _Builder(Transformer[Token, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._types: dict[str, Typed] = {}
+        self._plain: dict[tuple[str, str], Any] = {}
+
+    def _read_plain(self, rule: str, text: str) -> Any:
+        """What the text of one token is by the rule for its inside, found once."""
+        found = self._plain.get((rule, text))
+        if found is None:
+            if len(self._plain) > _MAX_REMEMBERED:
+                self._plain.clear()
+            found = self._plain[rule, text] = self.parser.parse(text, start=rule)
+        return found
 
     def schema(self, children: _Children) -> SchemaParts:
         operator, arguments, returns = children
@@ -129,24 +144,53 @@ class _Builder(Transformer[Token, Any]):
         return SchemaParts(operator.value, positional, kwarg_only, is_vararg, returns, is_varret)
 
     def arguments(self, children: _Children) -> _Children:
-        return children
+        """`(`, perhaps the items, perhaps `...`, `)` without what is only punctuation."""
+        if not children:
+            return []
+        items: _Children = children[0] if type(children[0]) is list else [children[0]]
+        return [*items, children[1]] if len(children) == 2 else items
 
     returns = arguments
 
+    def items(self, children: _Children) -> _Children:
+        item = children[-1]
+        if isinstance(item, Token) and item.type == "ARGUMENT":
+            item = self._read_plain("argument", item.value)
+        if len(children) == 1:
+            return [item]
+        children[0].append(item)
+        return children[0]  # type: ignore[no-any-return]
+
+    def results(self, children: _Children) -> _Children:
+        item = children[-1]
+        if isinstance(item, Token):
+            item = self._read_plain("result", item.value)
+        if len(children) == 1:
+            return [item]
+        children[0].append(item)
+        return children[0]  # type: ignore[no-any-return]
+
+    def bare_result(self, children: _Children) -> ReturnParts:
+        first = children[0]
+        if isinstance(first, Token) and first.type == "RESULT":
+            return self._read_plain("result", first.value)  # type: ignore[no-any-return]
+        return self.result(children)
+
     def argument(self, children: _Children) -> ArgumentParts:
-        kind = children[0]
-        typed = self._types.get(kind.value) or self._flat(kind.value) if isinstance(kind, Token) else kind
+        typed, name = self._typed(children[0]), children[1].value
         if len(children) == 2:
-            return ArgumentParts(typed, children[1].value, None)
-        default = children[2]
-        return ArgumentParts(typed, children[1].value, default if type(default) is tuple else default.value)
+            return ArgumentParts(f"{typed.text} {name}", typed, name, None)
+        default: Literal = children[2] if type(children[2]) is tuple else children[2].value
+        return ArgumentParts(f"{typed.text} {name}={write_literal(default)}", typed, name, default)
 
-    def return_item(self, children: _Children) -> ReturnParts:
-        kind = children[0]
-        typed = self._types.get(kind.value) or self._flat(kind.value) if isinstance(kind, Token) else kind
-        return ReturnParts(typed, children[1].value if len(children) == 2 else None)
+    def result(self, children: _Children) -> ReturnParts:
+        typed = self._typed(children[0])
+        if len(children) == 1:
+            return ReturnParts(typed.text, typed, None)
+        return ReturnParts(f"{typed.text} {children[1].value}", typed, children[1].value)
 
-    bare_return = return_item
+    def _typed(self, child: Token | Typed) -> Typed:
+        return child if isinstance(child, Typed) else self._read_plain("flat_type", child.value)
 
     def list_default(self, children: _Children) -> Literal:
         items = tuple(x if type(x) is tuple else x.value for x in children)
@@ -154,32 +198,23 @@ class _Builder(Transformer[Token, Any]):
             raise UnreadableError(f"lists nest deeper than {MAX_DEPTH}")
         return items
 
-    def _flat(self, text: str) -> Typed:
-        found = self._types.get(text)
-        if found is None:
-            if len(self._types) > _MAX_REMEMBERED:
-                self._types.clear()
-            found = self._types[text] = self.parser.parse(text, start="flat_type")  # type: ignore[assignment]
-        return found
-
     def flat_type(self, children: _Children) -> Typed:
         path = children[0].value
         core: Type = ClassType(path) if "." in path else BaseType("NoneType" if path == "None" else path)
         return _typed(core, children[1:], 1)
 
-    def named_generic(self, children: _Children) -> Typed:
-        return self._generic(children[0].value, children[1:])
+    def generic(self, children: _Children) -> Typed:
+        return self._generic_type(children[0].value, children[1:])
 
     def tuple_type(self, children: _Children) -> Typed:
-        return self._generic("Tuple", children)
+        return self._generic_type("Tuple", children)
 
-    def _generic(self, name: str, children: _Children) -> Typed:
+    def _generic_type(self, name: str, children: _Children) -> Typed:
         args: list[Typed] = []
         for child in children:
-            if isinstance(child, Token):
-                child = self._flat(child.value)
-            if not isinstance(child, Typed):
+            if isinstance(child, Annotation | tuple) and not isinstance(child, Typed):
                 break
+            child = self._typed(child)
             if child.annotation is not None or any(child.lists):
                 raise UnreadableError("an alias annotation inside a type says nothing")
             args.append(child)
