@@ -25,7 +25,8 @@ LAZY = {"opwright": {"cupy", "sympy", "opwright_codegen"}, "opwright_codegen": s
 
 # A module may import those that stand before it, never those behind.
 GENERATOR_ORDER = """
-    source errors types schema_parser schema schema_rules model formula read check autogen
+    source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
+    check groups variants autogen read
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """

@@ -16,13 +16,13 @@ COMPOSITE_KEYS = (
 
 # Keys that belong to no backend, or to one that has no further flavours.
 _SINGLE_KEYS = (
-    "Autograd", "AutogradOther", "AutogradFunctionality", "ADInplaceOrView", "Autocast", "AutocastCPU", "AutocastCUDA",
-    "AutocastXPU", "BackendSelect", "Batched", "BatchedNestedTensor", "Conjugate", "CustomRNGKeyId", "Dense", "FPGA",
-    "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchDynamicLayerBackMode",
-    "FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "Functionalize", "IDEEP", "MAIA",
-    "MKLDNN", "Metal", "MkldnnCPU", "Named", "Negative", "NestedTensor", "OpenCL", "OpenGL", "PreDispatch", "Python",
-    "PythonDispatcher", "PythonTLSSnapshot", "Sparse", "SparseCsr", "TESTING_ONLY_GenericMode",
-    "TESTING_ONLY_GenericWrapper", "Tracer", "VmapMode", "Vulkan", "ZeroTensor",
+    "ADInplaceOrView", "Autocast", "AutocastCPU", "AutocastCUDA", "AutocastXPU", "Autograd", "AutogradFunctionality",
+    "AutogradNestedTensor", "AutogradOther", "BackendSelect", "Batched", "BatchedNestedTensor", "Conjugate",
+    "CustomRNGKeyId", "Dense", "FPGA", "FuncTorchBatched", "FuncTorchBatchedDecomposition",
+    "FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode",
+    "Functionalize", "IDEEP", "MAIA", "MKLDNN", "Metal", "MkldnnCPU", "Named", "Negative", "NestedTensor", "OpenCL",
+    "OpenGL", "PreDispatch", "Python", "PythonDispatcher", "PythonTLSSnapshot", "Sparse", "SparseCsr",
+    "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper", "Tracer", "VmapMode", "Vulkan", "ZeroTensor",
 )  # fmt: skip
 
 DISPATCH_KEYS = frozenset(

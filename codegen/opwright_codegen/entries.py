@@ -9,9 +9,9 @@ from opwright_codegen import entry_values as values
 from opwright_codegen.dispatch_keys import UFUNC_KEYS
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.model import Kernel, KeySpans, Operator, default_kernel_name
-from opwright_codegen.schema import FunctionSchema, OperatorName, SchemaKind
+from opwright_codegen.schema import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span
-from opwright_codegen.yaml_reader import MappingNode, Node, Pair, read_entries, shorten
+from opwright_codegen.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 
 __all__ = ["KEYS", "read_operators", "read_tags"]
 
@@ -103,7 +103,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
         errors.add(SchemaError("missing-key", "the entry has no 'func'", location, hint))
     if schema is None:
         return None
-    fields["tags"] = _read_tag_names(node.pairs.get("tags"), source, schema, tags, errors)
+    fields["tags"] = _implied_tags(schema, tags) | _read_tag_names(node.pairs.get("tags"), source, tags, errors)
     fields["dispatch"] = _full_dispatch(schema, fields, "dispatch" in node.pairs, location)
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
 
@@ -131,18 +131,22 @@ def _read_schema(node: Node, source: Source) -> FunctionSchema:
     )
 
 
-def _read_tag_names(
-    pair: Pair | None, source: Source, schema: FunctionSchema, known: Collection[str], errors: Errors
-) -> frozenset[str]:
-    """The tags of the entry and those that follow from its schema, as far as the tags file has these."""
-    implied = ["pt2_compliant_tag"] if schema.name.namespace == DEFAULT_NAMESPACE else []
-    if schema.kind is SchemaKind.OUT:
-        implied.append("out")
+def _implied_tags(schema: FunctionSchema, known: Collection[str]) -> frozenset[str]:
+    """The tags that follow from the schema, as far as the tags file has them."""
+    tags = ["pt2_compliant_tag"] if schema.name.namespace == DEFAULT_NAMESPACE else []
+    if schema.out_arguments:
+        tags.append("out")
     if schema.name.inplace:
-        implied.append("inplace")
-    tags = {tag for tag in implied if tag in known}
+        tags.append("inplace")
+    return frozenset(tag for tag in tags if tag in known)
+
+
+def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], errors: Errors) -> frozenset[str]:
+    if pair is None:
+        return frozenset()
+    tags = set()
     try:
-        for scalar in values.read_list_or_one(pair[1], source) if pair is not None else ():
+        for scalar in values.read_list_or_one(pair[1], source):
             if scalar.text in known:
                 tags.add(scalar.text)
             else:
@@ -181,7 +185,7 @@ def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
     return SchemaError("unknown-key", f"unknown key {shorten(name)!r}", span, hint)
 
 
-def _unknown_tag(node: values.ScalarNode, source: Source, known: Collection[str]) -> SchemaError:
+def _unknown_tag(node: ScalarNode, source: Source, known: Collection[str]) -> SchemaError:
     near = nearest(node.text, known)
     hint = f"did you mean {near!r}?" if near else f"known tags: {', '.join(sorted(known))}"
     if "," in node.text:

@@ -12,6 +12,7 @@ from opwright_codegen.source import Source, Span
 from opwright_codegen.yaml_reader import MappingNode, Node, ScalarNode, SequenceNode, describe
 
 Reader = Callable[[Node, Source], object]
+_StringReader = Callable[[Node, Source], str]
 
 _BOOLEANS = {"True": True, "true": True, "TRUE": True, "False": False, "false": False, "FALSE": False}
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -78,7 +79,7 @@ def read_list_or_one(node: Node, source: Source) -> list[ScalarNode]:
     return [node] if type(node) is ScalarNode and node.text not in _NULLS else read_list(node, source)
 
 
-def one_of(what: str, choices: Iterable[str]) -> Reader:
+def one_of(what: str, choices: Iterable[str]) -> _StringReader:
     known = tuple(choices)
 
     def read(node: Node, source: Source) -> str:
@@ -90,7 +91,7 @@ def one_of(what: str, choices: Iterable[str]) -> Reader:
     return read
 
 
-def matching(what: str, pattern: re.Pattern[str], example: str) -> Reader:
+def matching(what: str, pattern: re.Pattern[str], example: str) -> _StringReader:
     def read(node: Node, source: Source) -> str:
         scalar = read_scalar(node, source)
         if pattern.fullmatch(scalar.text):

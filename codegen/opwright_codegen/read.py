@@ -108,8 +108,8 @@ def _complete(
         made = add_variants(group.renewed(operators), errors)
         check_group(made, errors)
         whole.append(made)
-        for operator in made.members:
-            if operator.generated:
+        for operator in (made.out, made.functional, made.inplace):  # the order of torchgen
+            if operator is not None and operator.generated:
                 _declare(operator, operators, errors)
     errors.raise_if_any()
     return OperatorSet(operators, tuple(whole), tuple(sources))

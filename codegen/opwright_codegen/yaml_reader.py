@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
-    Event,
     MappingEndEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -31,7 +30,8 @@ __all__ = ["MappingNode", "Node", "Pair", "ScalarNode", "SequenceNode", "describ
 
 MAX_DEPTH = 100
 
-_NextEvent = Callable[[], Event]
+# The type stubs of PyYAML know neither the tag of an event nor that its marks are always there.
+_Event = Any
 _Loader: type[yaml.SafeLoader] | type[yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -95,7 +95,7 @@ class _Reader:
     def __init__(self, source: Source, errors: Errors) -> None:
         self._source = source
         self._errors = errors
-        self._next: _NextEvent = _Loader(source.text).get_event
+        self._next: Callable[[], _Event] = _Loader(source.text).get_event
 
     def items(self) -> Iterator[Node]:
         next_event = self._next
@@ -121,7 +121,7 @@ class _Reader:
         if isinstance(event := next_event(), DocumentStartEvent):
             raise SchemaError("second-document", "one file holds one YAML document", self._head(event))
 
-    def _node(self, event: Event, depth: int) -> Node:
+    def _node(self, event: _Event, depth: int) -> Node:
         kind = type(event)
         if kind is ScalarEvent:
             if event.anchor is not None or event.tag is not None:
@@ -137,14 +137,14 @@ class _Reader:
             return self._sequence(event, depth + 1)
         return self._mapping(event, depth + 1)
 
-    def _sequence(self, start: Event, depth: int) -> SequenceNode:
+    def _sequence(self, start: _Event, depth: int) -> SequenceNode:
         items = []
         next_event = self._next
         while type(event := next_event()) is not SequenceEndEvent:
             items.append(self._node(event, depth))
-        return SequenceNode(items, start.start_mark.index, event.end_mark.index)
+        return SequenceNode(items, start.start_mark.index, _end(event))
 
-    def _mapping(self, start: Event, depth: int) -> MappingNode:
+    def _mapping(self, start: _Event, depth: int) -> MappingNode:
         pairs: dict[str, Pair] = {}
         next_event = self._next
         while type(event := next_event()) is not MappingEndEvent:
@@ -161,9 +161,9 @@ class _Reader:
                 self._errors.add(SchemaError("duplicate-key", message, span, f"it is given in line {line} already"))
             else:
                 pairs[key.text] = (key, value)
-        return MappingNode(pairs, start.start_mark.index, event.end_mark.index)
+        return MappingNode(pairs, start.start_mark.index, _end(event))
 
-    def _refuse_decoration(self, event: NodeEvent) -> None:
+    def _refuse_decoration(self, event: _Event) -> None:
         if event.anchor is not None:
             self._errors.add(
                 SchemaError("yaml-anchor", f"the anchor &{event.anchor} is not read", self._head(event), "leave it out")
@@ -172,20 +172,25 @@ class _Reader:
             message = f"the YAML tag {shorten(event.tag)!r} is not read"
             self._errors.add(SchemaError("yaml-tag", message, self._head(event), "leave it out: values are plain text"))
 
-    def _span(self, event: Event) -> Span:
+    def _span(self, event: _Event) -> Span:
         return Span(self._source, event.start_mark.index, event.end_mark.index)
 
-    def _head(self, event: Event) -> Span:
+    def _head(self, event: _Event) -> Span:
         """The first character of what `event` begins: its end may be far away."""
         start = min(event.start_mark.index, len(self._source.text))
         return Span(self._source, start, min(start + 1, len(self._source.text)))
+
+
+def _end(event: _Event) -> int:
+    end: int = event.end_mark.index
+    return end
 
 
 # What YAML allows in a file, from its specification (c-printable).
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HINTS = {
     "mapping values are not allowed in this context": "put the text in quotes: it holds a colon followed by a space",
-    "found character that cannot start any token": "indent with spaces; put a text that begins with @, ` or % in quotes",
+    "found character that cannot start any token": "indent with spaces; put a text that begins with @ or ` in quotes",
     "found unexpected end of stream": "a quote or a bracket is never closed",
     "did not find expected key": "the keys of an entry begin in the same column",
     "did not find expected '-' indicator": "the entries of a list begin in the same column",
