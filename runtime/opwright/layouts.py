@@ -1,0 +1,213 @@
+"""Arithmetic on shapes and strides: broadcasting, contiguity, and the strides PyTorch's TensorIterator gives a result.
+
+Strides count elements, never bytes. No arrays here: the same rules serve NumPy, CuPy and metadata alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Shape = tuple[int, ...]
+
+
+def contiguous_strides(shape: Shape) -> Shape:
+    """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size or 1
+    return tuple(reversed(strides))
+
+
+def ordered_strides(shape: Shape, order: Sequence[int]) -> Shape:
+    """Dense strides whose dimensions, from slowest to fastest, are `order`; sizes of 0 are not raised to 1 (TensorIterator's way)."""
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def channels_last_strides(shape: Shape) -> Shape:
+    """Strides of a (N, C, H, W) or (N, C, D, H, W) array stored with its channels last."""
+    strides = [0] * len(shape)
+    step = 1
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def is_contiguous(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements lie in row-major order without gaps; dimensions of size 1 may have any stride."""
+    if 0 in shape:
+        return True
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def is_channels_last(shape: Shape, strides: Shape) -> bool:
+    """Whether a 4-d or 5-d array is contiguous with its channels last."""
+    if len(shape) not in (4, 5):
+        return False
+    step = 1
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill a block of memory, each place once, in some order of the dimensions."""
+    # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its other strides.
+    step = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if size > 1):
+        if stride != step:
+            return False
+        step *= size
+    return True
+
+
+def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
+    """Whether two indices surely reach the same element: a stride of 0 in a dimension larger than 1 (PyTorch's test)."""
+    if is_dense(shape, strides):
+        return False
+    return any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
+
+
+def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
+    """The shape all broadcast to. Raises RuntimeError naming both sizes and the dimension, as PyTorch does."""
+    result = shapes[0]
+    for shape in shapes[1:]:
+        if shape != result:
+            result = _broadcast_pair(result, shape)
+    return result
+
+
+def _broadcast_pair(first: Shape, second: Shape) -> Shape:
+    ndim = max(len(first), len(second))
+    result = [1] * (ndim - len(first)) + list(first)
+    for place in range(1, len(second) + 1):
+        a, b = result[-place], second[-place]
+        if a != b and b != 1:
+            if a != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) "
+                    f"at non-singleton dimension {ndim - place}"
+                )
+            result[-place] = b
+    return tuple(result)
+
+
+def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """The strides of a new pointwise result of `shape`, from the (shape, strides) of its operands, Python numbers as `((), ())`.
+
+    TensorIterator (CPU): operands of one shape that are all contiguous, all channels-last, or all dense with the same strides hand
+    their layout on; otherwise the dimensions are sorted by the operands' strides, the first operand that can tell deciding.
+    """
+    first = operands[0][1]
+    if all(sizes == shape for sizes, _ in operands):
+        if all(is_contiguous(*operand) for operand in operands):
+            return contiguous_strides(shape)
+        if len(shape) == 4 and all(is_channels_last(*operand) for operand in operands):
+            return channels_last_strides(shape)
+        if is_dense(*operands[0]) and all(strides == first for _, strides in operands):
+            return first
+    if len(shape) < 2:
+        return contiguous_strides(shape)
+    order = _slowest_first(shape, [_expanded(shape, *operand) for operand in operands])
+    if order == list(range(len(shape))):
+        return contiguous_strides(shape)
+    return ordered_strides(shape, order)
+
+
+def _expanded(shape: Shape, sizes: Shape, strides: Shape) -> Shape:
+    """An operand's strides over the whole result: 0 where it is repeated."""
+    missing = len(shape) - len(sizes)
+    return (0,) * missing + tuple(
+        0 if size == 1 and shape[missing + dim] != 1 else stride
+        for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
+    )
+
+
+def _slowest_first(shape: Shape, rows: list[Shape]) -> list[int]:
+    # An insertion sort that stops at ties, not sorted(): the comparison is no order (0 tells nothing), and PyTorch's result depends on it.
+    order = list(range(len(shape) - 1, -1, -1))
+    for start in range(1, len(shape)):
+        moving = start
+        for other in range(start - 1, -1, -1):
+            comparison = _compare(shape, rows, order[other], order[moving])
+            if comparison > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif comparison < 0:
+                break
+    return order[::-1]
+
+
+def _compare(shape: Shape, rows: list[Shape], inner: int, outer: int) -> int:
+    for row in rows:
+        a, b = row[inner], row[outer]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return -1 if a < b else 1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; a 0-dim array has one, named 0 or -1. Raises IndexError with PyTorch's text."""
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+    return dim % bound
+
+
+def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Distinct dimensions counted from the front, in the order given; None and () mean all of them.
+
+    Raises IndexError for a dimension out of range, RuntimeError for one named twice.
+    """
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        dims = (dims,)
+    if len(dims) == 0:
+        return tuple(range(ndim))
+    wrapped = tuple(wrap_dim(dim, ndim) for dim in dims)
+    for place, dim in enumerate(wrapped):
+        if dim in wrapped[:place]:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return wrapped if ndim else ()
+
+
+def count(shape: Sequence[int]) -> int:
+    """The number of elements."""
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def span(shape: Shape, strides: Shape) -> tuple[int, int]:
+    """Offsets from the first element to the lowest and the highest one, (0, -1) for an empty array."""
+    low = high = 0
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 0:
+            return 0, -1
+        if stride < 0:
+            low += (size - 1) * stride
+        else:
+            high += (size - 1) * stride
+    return low, high

@@ -1,0 +1,90 @@
+"""Spellings of dtypes, the default dtype, and Python numbers as scalars of a dtype."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from opwright import dtypes
+
+
+@pytest.mark.parametrize(
+    "spelling, name",
+    [
+        (np.float32, "float32"),
+        (np.dtype("float32"), "float32"),
+        ("float32", "float32"),
+        ("f4", "float32"),
+        ("torch.float32", "float32"),
+        ("half", "float16"),
+        ("double", "float64"),
+        ("long", "int64"),
+        ("longlong", "int64"),
+        (float, "float32"),
+        (int, "int64"),
+        (bool, "bool"),
+        (complex, "complex64"),
+        (np.bool_, "bool"),
+        ("bfloat16", "bfloat16"),
+        (ml_dtypes.bfloat16, "bfloat16"),
+    ],
+)
+def test_spellings(spelling: object, name: str) -> None:
+    dtype = dtypes.as_dtype(spelling)
+    assert dtype is dtypes.PUBLIC[name]
+
+
+@pytest.mark.parametrize("spelling", ["float33", object, np.dtype("O"), np.dtype("U3"), np.dtype("M8[s]"), "longdouble", 3, None, list])
+def test_what_is_no_dtype(spelling: object) -> None:
+    with pytest.raises(TypeError, match="dtype"):
+        dtypes.as_dtype(spelling)
+
+
+def test_foreign_byte_order_says_what_to_do() -> None:
+    with pytest.raises(TypeError, match="byte order"):
+        dtypes.as_dtype(np.dtype(">f4"))
+
+
+def test_default_dtype() -> None:
+    dtypes.set_default_dtype("float64")
+    try:
+        assert dtypes.as_dtype(float) is dtypes.float64
+        assert dtypes.as_dtype(complex) is dtypes.complex128
+        assert dtypes.to_float(dtypes.int8) is dtypes.float64
+    finally:
+        dtypes.set_default_dtype("float32")
+    with pytest.raises(TypeError, match="floating-point"):
+        dtypes.set_default_dtype("int32")
+
+
+def test_related_dtypes() -> None:
+    assert dtypes.opmath(dtypes.float16) is dtypes.float32
+    assert dtypes.opmath(dtypes.bfloat16) is dtypes.float32
+    assert dtypes.opmath(dtypes.int8) is dtypes.int8
+    assert dtypes.to_real(dtypes.complex128) is dtypes.float64
+    assert dtypes.to_complex(dtypes.float64) is dtypes.complex128
+    assert dtypes.to_float(dtypes.complex64) is dtypes.complex64
+
+
+def test_operand_scalars_wrap() -> None:
+    assert dtypes.wrapped_scalar(300, dtypes.int8) == 44
+    assert dtypes.wrapped_scalar(-1, dtypes.uint8) == 255
+    assert dtypes.wrapped_scalar(2**63, dtypes.int64) == -(2**63)
+    assert dtypes.wrapped_scalar(1e300, dtypes.float32) == np.inf
+    assert dtypes.wrapped_scalar(0.1, dtypes.bfloat16).dtype == dtypes.bfloat16
+    with pytest.raises(OverflowError):
+        dtypes.wrapped_scalar(2**64, dtypes.float32)
+
+
+@pytest.mark.parametrize("value, dtype", [(300, "int8"), (256, "uint8"), (1e300, "float32"), (1j, "float32"), (float("nan"), "int64")])
+def test_stored_scalars_must_fit(value: complex, dtype: str) -> None:
+    with pytest.raises(RuntimeError, match=f"cannot be converted to type {dtype} without overflow"):
+        dtypes.checked_scalar(value, dtypes.as_dtype(dtype))
+
+
+def test_stored_scalars_that_fit() -> None:
+    assert dtypes.checked_scalar(-1, dtypes.uint8) == 255
+    assert dtypes.checked_scalar(1.7, dtypes.int64) == 1
+    assert dtypes.checked_scalar(float("inf"), dtypes.float16) == np.inf
+    assert dtypes.checked_scalar(2.0, dtypes.bool_) == np.True_

@@ -1,0 +1,69 @@
+"""Promotion equals PyTorch's: every pair of dtypes, every mix of dimensioned, 0-dim and Python operands."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opwright import dtypes, promotion
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+
+NAMES = [dtypes.dtype_name(dtype) for dtype in dtypes.CANONICAL]
+SCALARS = [True, 3, 2.5, 2j]
+
+
+def answer(function: Any, *arguments: Any) -> str:
+    """The dtype's name, or the error's class and first line: what the two sides must agree on."""
+    try:
+        result = function(*arguments)
+    except (RuntimeError, TypeError) as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    return str(result).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("first", NAMES)
+def test_promote_types_and_can_cast(first: str) -> None:
+    for second in NAMES:
+        ours, theirs = (first, second), (getattr(torch, first), getattr(torch, second))
+        assert answer(promotion.promote_types, *ours) == answer(torch.promote_types, *theirs), ours
+        assert answer(promotion.can_cast, *ours) == answer(torch.can_cast, *theirs), ours
+
+
+def operands(name: str) -> list[tuple[Any, Any]]:
+    dtype = dtypes.as_dtype(name)
+    return [(np.zeros(shape, dtype), torch.zeros(shape, dtype=getattr(torch, name))) for shape in ((2,), ())]
+
+
+@pytest.mark.parametrize("default", ["float32", "float64"])
+def test_result_type_of_pairs(default: str) -> None:
+    everything = [pair for name in NAMES for pair in operands(name)] + [(value, value) for value in SCALARS]
+    dtypes.set_default_dtype(default)
+    torch.set_default_dtype(getattr(torch, default))
+    try:
+        for (a, x), (b, y) in itertools.product(everything, repeat=2):
+            expected = answer(torch.result_type, x, y)
+            if expected == "complex32":  # NumPy has none: half parts widen to complex64
+                expected = "complex64"
+            assert answer(promotion.result_type, a, b) == expected, (a, b)
+    finally:
+        dtypes.set_default_dtype("float32")
+        torch.set_default_dtype(torch.float32)
+
+
+def test_result_type_of_three_categories() -> None:
+    names = [name for name in NAMES if name not in ("uint16", "uint32", "uint64")]
+    for first, second, value in itertools.product(names, names, SCALARS):
+        (a, x), (b, y) = operands(first)[0], operands(second)[1]
+        expected = _chain(x, y, value)
+        assert promotion.result_type(a, b, value) == dtypes.as_dtype(expected), (first, second, value)
+
+
+def _chain(x: Any, y: Any, value: Any) -> str:
+    """PyTorch's answer for three operands, from an operator that takes three: where's pair, with a 0-dim stand-in for the number."""
+    name = str(torch.result_type(x, torch.zeros((), dtype=torch.result_type(y, value)))).removeprefix("torch.")
+    return "complex64" if name == "complex32" else name
