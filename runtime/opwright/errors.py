@@ -1,0 +1,21 @@
+"""What a caller can get wrong, one class each. Errors of schema files are the generator's `SchemaError`."""
+
+from __future__ import annotations
+
+__all__ = ["ArgumentError", "AutogradError", "DispatchError", "RegistrationError"]
+
+
+class RegistrationError(RuntimeError):
+    """A definition or a kernel that cannot be registered; the registry is left as it was."""
+
+
+class DispatchError(NotImplementedError):
+    """No kernel serves the call. The message lists what is registered."""
+
+
+class ArgumentError(DispatchError, TypeError):
+    """An argument that does not fit the declaration: which one, where it stands, its value, and the declaration."""
+
+
+class AutogradError(RuntimeError):
+    """A call that gradients cannot be recorded for."""

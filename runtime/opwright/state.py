@@ -1,0 +1,87 @@
+"""What this thread or task has switched on: one immutable object in a ContextVar, replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Final, final
+
+from .keys import ALIASES, AUTOGRAD, DispatchKey, key_bits
+
+Keys = DispatchKey | str | Iterable[DispatchKey | str]
+__all__ = ["Keys", "Modes", "active_modes", "below_autograd", "exclude_keys", "include_keys", "set_modes"]
+
+
+@final
+class Modes:
+    """Bits that are added to the keys of every call, and then the bits that may stay: exclusion wins.
+
+    `mask` is the complement of what is excluded. Never changed once made.
+    """
+
+    __slots__ = ("include", "mask")
+
+    def __init__(self, include: int, mask: int) -> None:
+        self.include = include
+        self.mask = mask
+
+    def __repr__(self) -> str:
+        return f"Modes(include={self.include:#x}, exclude={~self.mask:#x})"
+
+
+_modes: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
+active_modes: Final = _modes.get
+_NOTHING: Final = Modes(0, -1)
+
+
+def set_modes(modes: Modes | None) -> None:
+    """Replace this thread's or task's modes. Who does so puts the old ones back."""
+    _modes.set(modes)
+
+
+class _Guard:
+    """Includes and excludes keys within a `with` block; may be entered again, also within itself."""
+
+    __slots__ = ("_exclude", "_include", "_outer")
+
+    def __init__(self, include: int, exclude: int) -> None:
+        self._include = include
+        self._exclude = exclude
+        self._outer: list[Modes | None] = []
+
+    def __enter__(self) -> None:
+        outer = active_modes()
+        self._outer.append(outer)
+        modes = outer or _NOTHING
+        _modes.set(Modes(modes.include | self._include, modes.mask & ~self._exclude))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _modes.set(self._outer.pop())
+
+
+def include_keys(*keys: Keys) -> _Guard:
+    """Within the block, calls of this thread dispatch as if a tensor carried these keys too."""
+    return _Guard(_bits(keys), 0)
+
+
+def exclude_keys(*keys: Keys) -> _Guard:
+    """Within the block, calls of this thread skip these keys, included ones as well."""
+    return _Guard(0, _bits(keys))
+
+
+def below_autograd() -> _Guard:
+    """Within the block, calls of this thread skip every Autograd kernel."""
+    return _Guard(0, AUTOGRAD)
+
+
+def _bits(keys: Iterable[Keys]) -> int:
+    """The bits of all of them; here an alias key stands for the keys it covers."""
+    bits = 0
+    for key in keys:
+        if isinstance(key, str):
+            key = DispatchKey.parse(key)
+        bits |= ALIASES[key] if isinstance(key, DispatchKey) and key.is_alias else key_bits(key)
+    return bits
