@@ -113,6 +113,8 @@ def _value(literal: Literal, type: str) -> Value:
         return _number(literal, type)
     if type == "Device":
         return literal
+    if ":" in literal:
+        raise ValueError(f"{literal!r} is a device, which {type or 'this type'} is not")
     if type in _UNNAMED_TYPES:
         right = {"true": "True", "false": "False", "none": "None", "null": "None"}.get(literal.lower())
         raise ValueError(f"{literal!r} is no value of {type}" + (f"; write {right}" if right else ""))

@@ -30,6 +30,7 @@ __all__ = ["ArgumentParts", "ReturnParts", "SchemaParts", "Typed", "UnreadableEr
 MAX_LENGTH = 100_000  # characters in a schema; PyTorch's longest has 1,200
 MAX_DEPTH = 32  # types in types, lists in lists; more would only try Python's recursion limit
 MAX_SIZE = 2**31 - 1  # of a sized list
+START_RULES = ("schema", "argument", "result", "flat_type")
 _MAX_REMEMBERED = 20_000
 
 
@@ -95,7 +96,7 @@ def _quick() -> Lark:
         grammar(),
         parser="lalr",
         lexer=QuickLexer,
-        start=["schema", "argument", "result", "flat_type"],
+        start=list(START_RULES),
         transformer=builder,
         maybe_placeholders=False,
     )
