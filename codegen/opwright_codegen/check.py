@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from opwright_codegen.dispatch_keys import COMPOSITE_KEYS, DISPATCH_KEYS, STRUCTURED_KEYS, UFUNC_KEYS
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.schema import FunctionSchema, SchemaKind
 from opwright_codegen.source import Span
+from opwright_codegen.yaml_reader import MAX_ERRORS
 
 __all__ = ["RULES", "check_operators"]
 
@@ -28,14 +30,25 @@ class Problem:
     hint: str | None = None
 
 
-Rule = Callable[[Operator, Mapping[str, Operator]], Problem | None]
+class Declared(NamedTuple):
+    """What a rule may ask about the other operators."""
+
+    operators: Mapping[str, Operator]
+    base_names: frozenset[tuple[str, str]]
+
+
+Rule = Callable[[Operator, Declared], Problem | None]
 
 
 def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
     """Hold every rule of the table against every operator."""
+    names = (operator.schema.name for operator in operators.values())
+    declared = Declared(operators, frozenset((name.namespace, name.base) for name in names))
     for operator in operators.values():
+        if len(errors) >= MAX_ERRORS:
+            return
         for code, rule in RULES.items():
-            problem = rule(operator, operators)
+            problem = rule(operator, declared)
             if problem is not None:
                 errors.add(SchemaError(code, f"{operator.schema.name}: {problem.message}", problem.span, problem.hint))
 
@@ -43,7 +56,7 @@ def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
 # -- names
 
 
-def _one_namespace(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _one_namespace(operator: Operator, _: Declared) -> Problem | None:
     if "::" not in operator.namespace:
         return None
     return Problem(f"the namespace {operator.namespace!r} is nested", operator.span("func"), "write namespace::name")
@@ -52,19 +65,19 @@ def _one_namespace(operator: Operator, _: Mapping[str, Operator]) -> Problem | N
 # -- variants and where they go
 
 
-def _out_is_function(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _out_is_function(operator: Operator, _: Declared) -> Problem | None:
     if "method" not in operator.variants or operator.kind is not SchemaKind.OUT:
         return None
     return Problem("an operator with out arguments is no method", operator.span("variants"), "variants: function")
 
 
-def _method_outside_module(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _method_outside_module(operator: Operator, _: Declared) -> Problem | None:
     if operator.python_module is None or "method" not in operator.variants:
         return None
     return Problem("a function in a module cannot be a method", operator.span("python_module"), "leave one of them out")
 
 
-def _method_takes_tensor(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _method_takes_tensor(operator: Operator, _: Declared) -> Problem | None:
     if "method" not in operator.variants or any(a.name == "self" for a in operator.schema.positional):
         return None
     return Problem("a method needs an argument named self", operator.span("variants"), "variants: function")
@@ -73,7 +86,7 @@ def _method_takes_tensor(operator: Operator, _: Mapping[str, Operator]) -> Probl
 # -- dispatch
 
 
-def _known_dispatch_keys(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _known_dispatch_keys(operator: Operator, _: Declared) -> Problem | None:
     for key, kernel in operator.dispatch:
         if key not in DISPATCH_KEYS:
             near = nearest(key, DISPATCH_KEYS)
@@ -82,7 +95,7 @@ def _known_dispatch_keys(operator: Operator, _: Mapping[str, Operator]) -> Probl
     return None
 
 
-def _one_composite(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _one_composite(operator: Operator, _: Declared) -> Problem | None:
     composites = [key for key, _ in operator.dispatch if key in COMPOSITE_KEYS]
     if len(composites) <= 1:
         return None
@@ -94,7 +107,7 @@ def _one_composite(operator: Operator, _: Mapping[str, Operator]) -> Problem | N
     return Problem(message, operator.span("dispatch"), hint)
 
 
-def _needed_dispatch(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _needed_dispatch(operator: Operator, _: Declared) -> Problem | None:
     """CompositeImplicitAutograd under the default name is what an entry without `dispatch` has."""
     if "dispatch" not in operator.spans or operator.structured_delegate is not None or len(operator.dispatch) != 1:
         return None
@@ -112,7 +125,7 @@ def _needed_dispatch(operator: Operator, _: Mapping[str, Operator]) -> Problem |
     return Problem(message, kernel.span, f"rename the kernel to {expected!r} and leave 'dispatch' out")
 
 
-def _no_dispatch_if_manual(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _no_dispatch_if_manual(operator: Operator, _: Declared) -> Problem | None:
     if not operator.manual_kernel_registration or "dispatch" not in operator.spans:
         return None
     message = "manual_kernel_registration and dispatch exclude each other"
@@ -122,14 +135,14 @@ def _no_dispatch_if_manual(operator: Operator, _: Mapping[str, Operator]) -> Pro
 _NAMESPACED = re.compile(r"\w+(?:::\w+)+")
 
 
-def _shallow_kernel_namespace(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _shallow_kernel_namespace(operator: Operator, _: Declared) -> Problem | None:
     for _key, kernel in operator.dispatch:
         if kernel.text.count("::") > 3 and _NAMESPACED.fullmatch(kernel.text):
             return Problem("a kernel's namespace has at most 3 levels", kernel.span)
     return None
 
 
-def _explicit_factory(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _explicit_factory(operator: Operator, _: Declared) -> Problem | None:
     """A factory that decomposes would be traced as its parts, on whatever device these choose."""
     if "dispatch" in operator.spans or operator.structured or operator.structured_delegate is not None:
         return None
@@ -143,7 +156,7 @@ def _explicit_factory(operator: Operator, _: Mapping[str, Operator]) -> Problem 
 # -- structured kernels
 
 
-def _structured_is_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _structured_is_out(operator: Operator, _: Declared) -> Problem | None:
     if not operator.structured or operator.kind is SchemaKind.OUT:
         return None
     return Problem(
@@ -151,33 +164,33 @@ def _structured_is_out(operator: Operator, _: Mapping[str, Operator]) -> Problem
     )
 
 
-def _delegate_is_not_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _delegate_is_not_out(operator: Operator, _: Declared) -> Problem | None:
     if operator.structured_delegate is None or operator.kind is not SchemaKind.OUT:
         return None
     message = "an out variant does not delegate"
     return Problem(message, operator.span("structured_delegate"), "did you mean 'structured: True'?")
 
 
-def _structured_guards_device(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _structured_guards_device(operator: Operator, _: Declared) -> Problem | None:
     if operator.device_guard or not (operator.structured or operator.structured_delegate):
         return None
     message = "'device_guard: False' has no effect on structured kernels"
     return Problem(message, operator.span("device_guard"), "leave it out")
 
 
-def _inherits_if_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _inherits_if_structured(operator: Operator, _: Declared) -> Problem | None:
     if operator.structured_inherits is None or operator.structured:
         return None
     return Problem("structured_inherits needs 'structured: True'", operator.span("structured_inherits"))
 
 
-def _structured_is_not_implicit(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _structured_is_not_implicit(operator: Operator, _: Declared) -> Problem | None:
     if not operator.structured or not any(key.startswith("CompositeImplicit") for key, _ in operator.dispatch):
         return None
     return Problem("a structured kernel is not composite", operator.span("dispatch"), "name its backends")
 
 
-def _delegate_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _delegate_has_no_kernel(operator: Operator, _: Declared) -> Problem | None:
     if operator.structured_delegate is None:
         return None
     for key, kernel in operator.dispatch:
@@ -187,14 +200,14 @@ def _delegate_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Pr
     return None
 
 
-def _delegate_exists(operator: Operator, operators: Mapping[str, Operator]) -> Problem | None:
+def _delegate_exists(operator: Operator, declared: Declared) -> Problem | None:
     if operator.structured_delegate is None:
         return None
     name = f"{operator.namespace}::{operator.structured_delegate}"
     span = operator.span("structured_delegate")
-    delegate = operators.get(name)
+    delegate = declared.operators.get(name)
     if delegate is None:
-        near = nearest(name, operators)
+        near = nearest(name, declared.operators)
         return Problem(f"there is no operator {name}", span, f"did you mean {near}?" if near else None)
     if not delegate.structured:
         return Problem(f"{name} is not structured", span, f"give {name} 'structured: True'")
@@ -204,13 +217,13 @@ def _delegate_exists(operator: Operator, operators: Mapping[str, Operator]) -> P
 # -- precomputed values and ufuncs
 
 
-def _precomputed_if_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _precomputed_if_structured(operator: Operator, _: Declared) -> Problem | None:
     if operator.precomputed is None or operator.structured:
         return None
     return Problem("precomputed needs 'structured: True'", operator.span("precomputed"))
 
 
-def _precomputed_names(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _precomputed_names(operator: Operator, _: Declared) -> Problem | None:
     if operator.precomputed is None:
         return None
     known = [argument.name for argument in operator.schema.arguments]
@@ -227,13 +240,13 @@ def _precomputed_names(operator: Operator, _: Mapping[str, Operator]) -> Problem
     return None
 
 
-def _ufunc_is_structured(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _ufunc_is_structured(operator: Operator, _: Declared) -> Problem | None:
     if not operator.ufunc_inner_loop or operator.structured:
         return None
     return Problem("a ufunc is structured", operator.span("ufunc_inner_loop"), "add 'structured: True'")
 
 
-def _ufunc_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _ufunc_has_no_kernel(operator: Operator, _: Declared) -> Problem | None:
     """Reading adds the kernels that the loops make; those stand where `ufunc_inner_loop` stands."""
     if not operator.ufunc_inner_loop or "dispatch" not in operator.spans:
         return None
@@ -246,7 +259,7 @@ def _ufunc_has_no_kernel(operator: Operator, _: Mapping[str, Operator]) -> Probl
     return None
 
 
-def _ufunc_names(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _ufunc_names(operator: Operator, _: Declared) -> Problem | None:
     names = {loop.name for loop in operator.ufunc_inner_loop if loop.key in ("Generic", "ScalarOnly")}
     if len(names) <= 1:
         return None
@@ -254,7 +267,7 @@ def _ufunc_names(operator: Operator, _: Mapping[str, Operator]) -> Problem | Non
     return Problem(message, operator.span("ufunc_inner_loop"))
 
 
-def _ufunc_functors(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _ufunc_functors(operator: Operator, _: Declared) -> Problem | None:
     if not operator.ufunc_inner_loop:
         return None
     outs = operator.schema.out_arguments
@@ -268,7 +281,7 @@ def _ufunc_functors(operator: Operator, _: Mapping[str, Operator]) -> Problem | 
 # -- other keys
 
 
-def _defaults_to_leave_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _defaults_to_leave_out(operator: Operator, _: Declared) -> Problem | None:
     if not operator.cpp_no_default_args:
         return None
     known = [argument.name for argument in operator.schema.arguments if argument.default is not None]
@@ -279,14 +292,14 @@ def _defaults_to_leave_out(operator: Operator, _: Mapping[str, Operator]) -> Pro
     return None
 
 
-def _const_ref_without_out(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _const_ref_without_out(operator: Operator, _: Declared) -> Problem | None:
     if not operator.use_const_ref_for_mutable_tensors or operator.kind is not SchemaKind.OUT:
         return None
     message = "use_const_ref_for_mutable_tensors is not for out variants"
     return Problem(message, operator.span("use_const_ref_for_mutable_tensors"))
 
 
-def _foreach_devices(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _foreach_devices(operator: Operator, _: Declared) -> Problem | None:
     """Lists of tensors may spread over devices: the slow path serves them."""
     if operator.namespace != "aten" or not operator.schema.name.base.startswith("_foreach"):
         return None
@@ -295,7 +308,7 @@ def _foreach_devices(operator: Operator, _: Mapping[str, Operator]) -> Problem |
     return Problem("a _foreach operator does not check devices", operator.span("func"), "add 'device_check: NoCheck'")
 
 
-def _seeded_tag(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _seeded_tag(operator: Operator, _: Declared) -> Problem | None:
     """Names are a hint in ATen alone: elsewhere "operand" holds "rand" too."""
     if "nondeterministic_seeded" in operator.tags:
         return None
@@ -306,21 +319,20 @@ def _seeded_tag(operator: Operator, _: Mapping[str, Operator]) -> Problem | None
     return None
 
 
-def _inplace_view_name(operator: Operator, operators: Mapping[str, Operator]) -> Problem | None:
+def _inplace_view_name(operator: Operator, declared: Declared) -> Problem | None:
     name = operator.schema.name
     if "inplace_view" not in operator.tags or operator.name in RESIZING or operator.name.startswith("aten::set_"):
         return None
     if not name.inplace:
         hint = "its name ends in _"
         return Problem("the tag inplace_view is for in-place operators", operator.span("tags"), hint)
-    base = name.stem
-    if not any(other.schema.name.base == base for other in operators.values()):
-        message = f"the tag inplace_view needs a view operator named {base!r}"
+    if (name.namespace, name.stem) not in declared.base_names:
+        message = f"the tag inplace_view needs a view operator named {name.stem!r}"
         return Problem(message, operator.span("tags"))
     return None
 
 
-def _inplace_view_tag(operator: Operator, _: Mapping[str, Operator]) -> Problem | None:
+def _inplace_view_tag(operator: Operator, _: Declared) -> Problem | None:
     if not operator.schema.name.inplace or "inplace_view" in operator.tags or not operator.schema.is_view:
         return None
     return Problem("an in-place view needs its tag", operator.span("func"), "add 'tags: inplace_view'")

@@ -11,7 +11,7 @@ from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.model import Kernel, KeySpans, Operator, default_kernel_name
 from opwright_codegen.schema import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span
-from opwright_codegen.yaml_reader import MappingNode, Node, Pair, ScalarNode, read_entries, shorten
+from opwright_codegen.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 
 __all__ = ["KEYS", "read_operators", "read_tags"]
 
@@ -97,6 +97,8 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
                 raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
         except SchemaError as error:
             errors.add(error)
+        if len(errors) >= MAX_ERRORS:
+            return None
     location = _head(node, source)
     if "func" not in node.pairs:
         hint = "every entry has one: func: name(Tensor self) -> Tensor"
@@ -144,16 +146,15 @@ def _implied_tags(schema: FunctionSchema, known: Collection[str]) -> frozenset[s
 def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], errors: Errors) -> frozenset[str]:
     if pair is None:
         return frozenset()
-    tags = set()
     try:
-        for scalar in values.read_list_or_one(pair[1], source):
-            if scalar.text in known:
-                tags.add(scalar.text)
-            else:
-                errors.add(_unknown_tag(scalar, source, known))
+        scalars = values.read_list_or_one(pair[1], source)
+        for scalar in scalars:
+            if scalar.text not in known:
+                raise _unknown_tag(scalar, source, known)
     except SchemaError as error:
         errors.add(error)
-    return frozenset(tags)
+        return frozenset()
+    return frozenset(scalar.text for scalar in scalars)
 
 
 def _full_dispatch(

@@ -122,11 +122,11 @@ def read_operator_name(node: Node, source: Source) -> str:
 
 
 def read_operator_names(node: Node, source: Source) -> tuple[str, ...]:
-    names: list[str] = []
+    names: dict[str, None] = {}
     for name, span in _comma_list(node, source):
         if _operator_name(name, span) in names:
             raise SchemaError("duplicate-operator", f"{name} is listed twice", span)
-        names.append(name)
+        names[name] = None
     return tuple(names)
 
 

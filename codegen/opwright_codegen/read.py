@@ -15,6 +15,7 @@ from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.groups import check_group, group_operators
 from opwright_codegen.model import Operator, OperatorGroup, OperatorSet
 from opwright_codegen.source import Source
+from opwright_codegen.yaml_reader import MAX_ERRORS
 
 __all__ = ["MAX_BYTES", "read", "read_source", "read_text"]
 
@@ -43,21 +44,20 @@ def read_text(text: str, path: str = "<text>", tags: _PathLike | None = None) ->
 def read_source(path: _PathLike) -> Source:
     """The text of a file. Raises SchemaError if it cannot be read, is too large, or is not UTF-8."""
     shown = os.fspath(path)
-    nowhere = Source(shown, "").whole()
     try:
         # Opening a pipe would wait for someone to write into it.
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             what = "a directory" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-            raise SchemaError("unreadable-file", f"this is {what}", nowhere)
+            raise SchemaError("unreadable-file", f"cannot read {shown!r}: it is {what}")
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise SchemaError("unreadable-file", error.strerror or "the file cannot be read", nowhere) from None
+        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error.strerror}") from None
     except ValueError as error:
-        raise SchemaError("unreadable-file", f"this is no path: {error}", nowhere) from None
+        raise SchemaError("unreadable-file", f"cannot read {shown!r}: {error}") from None
     if len(data) > MAX_BYTES:
-        raise SchemaError("large-file", f"the file is larger than {MAX_BYTES >> 20} MB", nowhere, "split it")
+        raise SchemaError("large-file", f"{shown!r} is larger than {MAX_BYTES >> 20} MB", hint="split it")
     try:
         return Source(shown, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -105,6 +105,8 @@ def _complete(
 ) -> OperatorSet:
     whole = []
     for group in groups:
+        if len(errors) >= MAX_ERRORS:
+            break
         made = add_variants(group.renewed(operators), errors)
         check_group(made, errors)
         whole.append(made)

@@ -26,9 +26,21 @@ from yaml.events import (
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.source import Source, Span
 
-__all__ = ["MappingNode", "Node", "Pair", "ScalarNode", "SequenceNode", "describe", "read_entries", "shorten"]
+__all__ = [
+    "MAX_ERRORS",
+    "MappingNode",
+    "Node",
+    "Pair",
+    "ScalarNode",
+    "SequenceNode",
+    "describe",
+    "read_entries",
+    "shorten",
+]
 
 MAX_DEPTH = 100
+# Past this many errors nothing more is read: the file is not what it is taken for.
+MAX_ERRORS = 100
 
 # The type stubs of PyYAML know neither the tag of an event nor that its marks are always there.
 _Event = Any
@@ -117,6 +129,7 @@ class _Reader:
         self._refuse_decoration(root)
         while type(event := next_event()) is not SequenceEndEvent:
             yield self._node(event, 2)
+            self._stop_if_hopeless(event)
         next_event()
         if isinstance(event := next_event(), DocumentStartEvent):
             raise SchemaError("second-document", "one file holds one YAML document", self._head(event))
@@ -153,12 +166,14 @@ class _Reader:
             if type(key) is not ScalarNode:
                 span = Span(self._source, key.start, key.end)
                 self._errors.add(SchemaError("key-type", f"a key is one word, not {describe(key)}", span))
+                self._stop_if_hopeless(event)
             elif key.text in pairs:
                 first = pairs[key.text][0]
                 line = Span(self._source, first.start, first.end).line
                 span = Span(self._source, key.start, key.end)
                 message = f"the key {shorten(key.text)!r} appears twice"
                 self._errors.add(SchemaError("duplicate-key", message, span, f"it is given in line {line} already"))
+                self._stop_if_hopeless(event)
             else:
                 pairs[key.text] = (key, value)
         return MappingNode(pairs, start.start_mark.index, _end(event))
@@ -171,6 +186,11 @@ class _Reader:
         if event.tag is not None:
             message = f"the YAML tag {shorten(event.tag)!r} is not read"
             self._errors.add(SchemaError("yaml-tag", message, self._head(event), "leave it out: values are plain text"))
+
+    def _stop_if_hopeless(self, event: _Event) -> None:
+        if len(self._errors) >= MAX_ERRORS:
+            message = f"{MAX_ERRORS} errors and more: reading stops here"
+            raise SchemaError("too-many-errors", message, self._head(event))
 
     def _span(self, event: _Event) -> Span:
         return Span(self._source, event.start_mark.index, event.end_mark.index)
