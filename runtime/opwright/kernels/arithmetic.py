@@ -1,0 +1,158 @@
+"""Pointwise arithmetic where ATen's rules are not those of one NumPy function.
+
+Every kernel gets arrays already promoted to the dtype it computes in; `out`, when not None, is an array of that dtype and of the broadcast
+shape that receives the result.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opwright.errors import DispatchError
+from opwright.kernels.special import erf
+
+Array = Any
+Number = complex
+
+
+def divide_rounded(xp: ModuleType, self: Array, other: Array, rounding_mode: str | None, out: Array | None = None) -> Array:
+    """`div` with `rounding_mode`: None divides truly, "trunc" rounds toward zero, "floor" down."""
+    match rounding_mode:
+        case None:
+            return xp.true_divide(self, other, out=out)
+        case "floor":
+            return floor_divide(xp, self, other, out)
+        case "trunc":
+            return _truncating_divide(xp, self, other, out)
+        case _:
+            raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+
+
+def floor_divide(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """The quotient rounded down. Raises RuntimeError where an integer is divided by zero."""
+    return _dividing(xp, xp.floor_divide, self, other, out)
+
+
+def remainder(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """What is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is divided by zero."""
+    return _dividing(xp, xp.remainder, self, other, out)
+
+
+def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """What is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer is divided by zero."""
+    return _dividing(xp, xp.fmod, self, other, out)
+
+
+def _dividing(xp: ModuleType, ufunc: Any, self: Array, other: Array, out: Array | None) -> Array:
+    if xp is not np or self.dtype.kind not in "iu":
+        return ufunc(self, other, out=out)
+    # NumPy raises its divide flag as it goes, so that no pass over the divisor is needed to find a zero.
+    try:
+        with np.errstate(divide="raise"):
+            return ufunc(self, other, out=out)
+    except FloatingPointError:
+        raise RuntimeError("ZeroDivisionError: an integer was divided by zero") from None
+
+
+def _truncating_divide(xp: ModuleType, self: Array, other: Array, out: Array | None) -> Array:
+    if self.dtype.kind not in "iu":
+        quotient = xp.true_divide(self, other, out=out)
+        return xp.trunc(quotient, out=out)
+    # Floor and trunc differ where the division leaves a remainder and the signs differ.
+    quotient = floor_divide(xp, self, other)
+    inexact = xp.not_equal(quotient * other, self)
+    return xp.add(quotient, inexact & ((self < 0) != (other < 0)), out=out)
+
+
+def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None) -> Array:
+    """`self ** exponent`; an integer to a negative power is its reciprocal rounded toward zero, so 0 but for 1 and -1."""
+    if self.dtype.kind == "b":
+        return xp.logical_or(self, xp.logical_not(exponent), out=out)
+    if self.dtype.kind != "i":
+        return xp.power(self, exponent, out=out)
+    negative = xp.less(exponent, 0)
+    if not negative.any():
+        return xp.power(self, exponent, out=out)
+    powers = xp.power(self, xp.where(negative, 0, exponent))
+    parity = xp.where(exponent % 2 == 0, self.dtype.type(1), self.dtype.type(-1))
+    reciprocals = xp.where(self == 1, self.dtype.type(1), xp.where(self == -1, parity, self.dtype.type(0)))
+    return _stored(xp, xp.where(negative, reciprocals, powers), out)
+
+
+def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
+    """`self ** exponent` for a number. Raises RuntimeError for an integer to a negative power."""
+    if self.dtype.kind == "b":
+        return power(xp, self, exponent, out)
+    if self.dtype.kind in "iu" and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if exponent == 2:
+        return xp.multiply(self, self, out=out)
+    return xp.power(self, exponent, out=out)
+
+
+def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out: Array | None = None) -> Array:
+    """Each element held within [min, max]; NaN stays, and where min > max the result is max."""
+    if min is not None and max is not None:
+        return xp.minimum(xp.maximum(self, min, out=out), max, out=out)
+    if min is not None:
+        return xp.maximum(self, min, out=out)
+    if max is not None:
+        return xp.minimum(self, max, out=out)
+    raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+
+
+def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """-1, 0 or 1; 0 for NaN and for both zeros."""
+    if self.dtype.kind == "f":
+        # Two comparisons as bytes: half the memory traffic of NumPy's sign followed by a search for NaN.
+        return xp.subtract(xp.greater(self, 0), xp.less(self, 0), out=out, dtype=self.dtype)
+    if self.dtype.kind == "b":
+        return xp.logical_or(self, self, out=out)
+    return xp.sign(self, out=out)
+
+
+def round_half_even(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The nearest integer, halves to the even one. Integers stay as they are."""
+    return (xp.positive if self.dtype.kind in "iu" else xp.rint)(self, out=out)
+
+
+def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | None = None) -> Array:
+    """Rounded to `decimals` digits after the point, or before it where negative, as PyTorch does: scale, round half to even, scale back."""
+    if self.dtype.kind in "iu":
+        if decimals == 0:
+            return xp.positive(self, out=out)
+        raise DispatchError(f"round.decimals: not implemented for {self.dtype}")
+    ten = self.dtype.type(10.0 ** abs(decimals))
+    if decimals >= 0:
+        return xp.true_divide(xp.rint(self * ten), ten, out=out)
+    return xp.multiply(xp.rint(self / ten), ten, out=out)
+
+
+def sigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """1 / (1 + exp(-self))."""
+    result = xp.negative(self, out=out)
+    result = xp.exp(result, out=result if out is None and result.ndim else out)
+    result = xp.add(result, 1, out=result if out is None and result.ndim else out)
+    return xp.reciprocal(result, out=result if out is None and result.ndim else out)
+
+
+def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None) -> Array:
+    """`self` times the standard normal distribution function at it: exactly ("none") or through tanh ("tanh")."""
+    match approximate:
+        case "tanh":
+            inner = 0.7978845608028654 * (self + 0.044715 * (self * self * self))
+            return xp.multiply(0.5 * self, 1 + xp.tanh(inner), out=out)
+        case "none":
+            return xp.multiply(0.5 * self, 1 + erf(xp, self * self.dtype.type(0.7071067811865476)), out=out)
+        case _:
+            raise RuntimeError("approximate argument must be either none or tanh.")
+
+
+def _stored(xp: ModuleType, result: Array, out: Array | None) -> Array:
+    if out is None:
+        return result
+    out[...] = result
+    return out

@@ -1,0 +1,273 @@
+"""Views: other shapes and strides over the same memory. No kernel here copies data.
+
+Strides follow PyTorch, also where a dimension has size 1 or there are no elements (NumPy leaves them unspecified there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Array = Any
+Shape = tuple[int, ...]
+
+
+def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """A view with this shape and these strides (in bytes), from the array's first element on."""
+    if xp is np:
+        return np.lib.stride_tricks.as_strided(self, tuple(shape), tuple(strides))
+    return xp.lib.stride_tricks.as_strided(self, tuple(shape), tuple(strides))
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front. Raises IndexError outside [-ndim, ndim); a 0-dim array has the dimensions 0 and -1."""
+    extent = ndim or 1
+    if not -extent <= dim < extent:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})")
+    return dim + extent if dim < 0 else dim
+
+
+def transpose(xp: ModuleType, self: Array, dim0: int, dim1: int) -> Array:
+    """Two dimensions swapped. A 0-dim array stays."""
+    dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    return self[...] if dim0 == dim1 else xp.swapaxes(self, dim0, dim1)
+
+
+def matrix_transpose(xp: ModuleType, self: Array) -> Array:
+    """`t`: the transpose of an array of at most two dimensions. Raises RuntimeError for more."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
+
+
+def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
+    """The dimensions in another order. Raises RuntimeError unless `dims` names each once."""
+    if len(dims) != self.ndim:
+        raise RuntimeError(f"permute(): the tensor has {self.ndim} dimensions, but the ordering {list(dims)} names {len(dims)}")
+    order = [wrap_dim(dim, self.ndim) for dim in dims]
+    if len(set(order)) != len(order):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, but got {list(dims)}")
+    return self.transpose(order)
+
+
+def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = False) -> Array:
+    """Dimensions of size 1 repeated to `size` with stride 0, and new ones put in front; -1 keeps a size."""
+    new = len(size) - self.ndim
+    if new < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    shape, strides = list(size), [0] * len(size)
+    following = self.itemsize
+    for i in range(len(size) - 1, -1, -1):
+        if i < new:
+            if size[i] < 0:
+                raise RuntimeError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
+            strides[i] = following if size[i] == 1 else 0
+        else:
+            have = self.shape[i - new]
+            shape[i] = have if size[i] == -1 else size[i]
+            strides[i] = self.strides[i - new]
+            if shape[i] != have:
+                if have != 1 or shape[i] < 0:
+                    raise RuntimeError(
+                        f"The expanded size of the tensor ({size[i]}) must match the existing size ({have}) at non-singleton dimension {i}."
+                        f"  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+                    )
+                strides[i] = 0
+        following = shape[i] * strides[i]
+    return strided(xp, self, shape, strides)
+
+
+def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
+    """The slice at `index` of `dim`, without that dimension. Raises IndexError outside of it."""
+    if not self.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}")
+    return self[(slice(None),) * dim + (index, ...)]
+
+
+def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    """Every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises RuntimeError unless step > 0."""
+    if not self.ndim:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    size = self.shape[dim]
+    first = _held(0 if start is None else start, 0, size)
+    last = _held(size if end is None else end, first, size)
+    shape = list(self.shape)
+    shape[dim] = (last - first + step - 1) // step
+    strides = list(self.strides)
+    strides[dim] *= step
+    part = self[(slice(None),) * dim + (slice(first, last, step),)]
+    return part if part.strides == tuple(strides) else strided(xp, part, shape, strides)
+
+
+def _held(index: int, low: int, size: int) -> int:
+    return min(max(index + size if index < 0 else index, low), size)
+
+
+def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
+    """A dimension of size 1 put in at `dim`."""
+    dim = wrap_dim(dim, self.ndim + 1)
+    stride = self.itemsize if dim == self.ndim else self.shape[dim] * self.strides[dim]
+    shape = (*self.shape[:dim], 1, *self.shape[dim:])
+    return strided(xp, self, shape, (*self.strides[:dim], stride, *self.strides[dim:]))
+
+
+def squeeze(xp: ModuleType, self: Array) -> Array:
+    """The array without its dimensions of size 1."""
+    return self.squeeze()
+
+
+def squeeze_dims(xp: ModuleType, self: Array, dim: int | Sequence[int]) -> Array:
+    """The array without those of the named dimensions that have size 1."""
+    named = (dim,) if isinstance(dim, int) else dim
+    wrapped = [wrap_dim(each, self.ndim) for each in named]
+    for each in wrapped:
+        if wrapped.count(each) > 1:
+            raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
+    return self.squeeze(tuple(each for each in wrapped if self.ndim and self.shape[each] == 1))
+
+
+def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]:
+    """Parts of `split_size` along `dim`, the last one smaller where it must be."""
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    if split_size == 0 and size:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+    parts = max((size + split_size - 1) // split_size, 1) if split_size else 1
+    return [take_slice(xp, self, dim, i * split_size, (i + 1) * split_size, 1) for i in range(parts)]
+
+
+def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: int) -> list[Array]:
+    """Parts of the given sizes along `dim`. Raises RuntimeError unless they add up to the dimension."""
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    if any(each < 0 for each in split_sizes):
+        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+    if sum(split_sizes) != size:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}),"
+            f" but got split_sizes={list(split_sizes)}"
+        )
+    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
+    return [take_slice(xp, self, dim, start, start + each, 1) for start, each in zip(starts, split_sizes, strict=True)]
+
+
+def unbind(xp: ModuleType, self: Array, dim: int) -> list[Array]:
+    """The slices of `dim`, without that dimension."""
+    if not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return [select(xp, self, dim, i) for i in range(self.shape[wrap_dim(dim, self.ndim)])]
+
+
+def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """The diagonal of two dimensions, put last."""
+    first, second = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    rows, columns = self.shape[first], self.shape[second]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    start = self
+    if length and offset:
+        start = take_slice(xp, self, second, offset, None, 1) if offset > 0 else take_slice(xp, self, first, -offset, None, 1)
+    rest = [i for i in range(self.ndim) if i not in (first, second)]
+    shape = [self.shape[i] for i in rest] + [length]
+    strides = [self.strides[i] for i in rest] + [self.strides[first] + self.strides[second]]
+    return strided(xp, start, shape, strides)
+
+
+def alias(xp: ModuleType, self: Array) -> Array:
+    """The whole array, as a view."""
+    return self[...]
+
+
+def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
+    """The same elements in another shape. Raises RuntimeError where strides cannot express it."""
+    shape = infer_size(size, self.size)
+    if self.flags.c_contiguous and self.size and self.strides == _contiguous(self.shape, self.itemsize):
+        return self.reshape(shape)
+    strides = view_strides(self.shape, self.strides, shape, self.itemsize)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride"
+            " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return strided(xp, self, shape, strides)
+
+
+def infer_size(size: Sequence[int], elements: int) -> Shape:
+    """`size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of elements."""
+    shape = tuple(size)
+    known, unknown = 1, -1
+    for i, each in enumerate(shape):
+        if each == -1:
+            if unknown >= 0:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = i
+        elif each < 0:
+            raise RuntimeError(f"invalid shape dimension {each} at index {i} of shape {list(shape)}")
+        else:
+            known *= each
+    if unknown >= 0:
+        if not known:
+            if not elements:
+                raise RuntimeError(
+                    f"cannot reshape tensor of 0 elements into shape {list(shape)}"
+                    " because the unspecified dimension size -1 can be any value and is ambiguous"
+                )
+        elif elements % known == 0:
+            return (*shape[:unknown], elements // known, *shape[unknown + 1 :])
+    elif known == elements:
+        return shape
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {elements}")
+
+
+def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
+    """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as PyTorch's `view`."""
+    if not prod(shape):
+        return tuple(strides) if shape == new else _contiguous(new, itemsize)
+    result = [0] * len(new)
+    target = len(new) - 1
+    # Runs of old dimensions that are contiguous among themselves are cut up anew, from the last one on.
+    run_stride = strides[-1] if shape else itemsize
+    old_elements, new_elements = 1, 1
+    for i in range(len(shape) - 1, -1, -1):
+        old_elements *= shape[i]
+        if i and (shape[i - 1] == 1 or strides[i - 1] == old_elements * run_stride):
+            continue
+        while target >= 0 and (new_elements < old_elements or new[target] == 1):
+            result[target] = new_elements * run_stride
+            new_elements *= new[target]
+            target -= 1
+        if new_elements != old_elements:
+            return None
+        if i:
+            run_stride = strides[i - 1]
+            old_elements, new_elements = 1, 1
+    if not shape:
+        result = [itemsize] * len(new)
+        target = -1
+    return tuple(result) if target < 0 else None
+
+
+def _contiguous(shape: Shape, itemsize: int) -> Shape:
+    strides, step = [0] * len(shape), itemsize
+    for i in range(len(shape) - 1, -1, -1):
+        strides[i] = step
+        step *= max(shape[i], 1)
+    return tuple(strides)
