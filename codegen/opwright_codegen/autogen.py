@@ -69,13 +69,13 @@ def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
     assert base is not None  # a group has members
     group = _complete(group, base)
     made = [_local(operator.schema.name) for operator in group.members if operator.generated]
-    for name, operator in named.items():
-        if name not in made:
-            errors.add(_not_made(operator, name, made, base))
-    for name in made:
-        if name not in named:
-            message = f"{base.schema.name}: the variant {name} is made from this entry, and 'autogen' does not name it"
-            errors.add(SchemaError("autogen-missing", message, base.span("func"), f"add 'autogen: {', '.join(made)}'"))
+    wrong = [_not_made(operator, name, made, base) for name, operator in named.items() if name not in made]
+    for error in wrong:
+        errors.add(error)
+    missing = [name for name in made if name not in named]
+    if missing and not wrong:
+        message = f"{base.schema.name}: 'autogen' does not name {' and '.join(missing)}, made from this entry too"
+        errors.add(SchemaError("autogen-missing", message, base.span("autogen"), f"autogen: {', '.join(made)}"))
     return group
 
 
@@ -117,6 +117,7 @@ def _composite(base: Operator, schema: FunctionSchema) -> Operator:
         device_guard=False,
         use_const_ref_for_mutable_tensors=base.use_const_ref_for_mutable_tensors,
         generated=True,
+        spans=base.spans,
     )
 
 
@@ -137,7 +138,7 @@ def _not_made(operator: Operator, name: str, made: list[str], base: Operator) ->
         message, hint = f"no out variant can be made: {problem}", None
     else:
         message, hint = f"'autogen' cannot make {name!r}", "its group has all variants that can be made"
-    return SchemaError("autogen-name", f"{operator.schema.name}: {message}", _name_span(operator, name), hint)
+    return SchemaError("autogen-name", f"{operator.schema.name}: {message}", operator.autogen_span(name), hint)
 
 
 # -- our way, for entries with `meta`
@@ -145,7 +146,7 @@ def _not_made(operator: Operator, name: str, made: list[str], base: Operator) ->
 
 def _add_sharing(group: OperatorGroup, functional: Operator, errors: Errors) -> OperatorGroup:
     for name in functional.autogen:
-        span = _name_span(functional, name)
+        span = functional.autogen_span(name)
         try:
             group = _put(group, _sharing(functional, _named_schema(functional.schema, name, span)), span)
         except SchemaError as error:
@@ -180,6 +181,7 @@ def _sharing(functional: Operator, schema: FunctionSchema) -> Operator:
         python_module=functional.python_module,
         generated=True,
         base_name=functional.name,
+        spans=functional.spans,
     )
 
 
@@ -195,10 +197,3 @@ def _put(group: OperatorGroup, made: Operator, span: Span) -> OperatorGroup:
 def _local(name: OperatorName) -> str:
     """The name without its namespace, as `autogen` gives it."""
     return f"{name.base}.{name.overload}" if name.overload else name.base
-
-
-def _name_span(operator: Operator, name: str) -> Span:
-    """Where `autogen` has the name."""
-    span = operator.span("autogen")
-    at = span.text.find(name)
-    return span.sub(at, at + len(name)) if at >= 0 else span

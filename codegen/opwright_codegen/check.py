@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from opwright_codegen.dispatch_keys import COMPOSITE_KEYS, DISPATCH_KEYS, STRUCTURED_KEYS, UFUNC_KEYS
+from opwright_codegen.entry_values import error_at
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.model import RESIZING, Operator, default_kernel_name
 from opwright_codegen.schema import FunctionSchema, SchemaKind
+from opwright_codegen.schema_rules import schema_problems
 from opwright_codegen.source import Span
 from opwright_codegen.yaml_reader import MAX_ERRORS
 
@@ -47,6 +49,8 @@ def check_operators(operators: Mapping[str, Operator], errors: Errors) -> None:
     for operator in operators.values():
         if len(errors) >= MAX_ERRORS:
             return
+        for error in schema_problems(operator.schema):
+            errors.add(error if operator.schema.span is not None else error_at(error, operator.span("func")))
         for code, rule in RULES.items():
             problem = rule(operator, declared)
             if problem is not None:

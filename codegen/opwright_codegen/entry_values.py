@@ -227,7 +227,12 @@ def parse_elsewhere(text: str, span: Span) -> FunctionSchema:
     try:
         return FunctionSchema.parse(text)
     except SchemaError as error:
-        raise SchemaError(error.code, error.message, span, error.hint) from None
+        raise error_at(error, span) from None
+
+
+def error_at(error: SchemaError, span: Span) -> SchemaError:
+    """The error, which says where it is in a text of its own, at the place of that text in the file."""
+    return SchemaError(error.code, error.message, span, error.hint)
 
 
 def _read_arguments(text: str, span: Span) -> tuple[Argument, ...]:

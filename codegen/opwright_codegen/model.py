@@ -74,6 +74,7 @@ class Operator:
 
     `dispatch` has one item a key, in the order of the file; `CompositeImplicitAutograd` is filled in where the entry
     has no `dispatch`. `base_name` is the qualified name of the operator whose kernels and `meta` serve this one too.
+    `spans` of a made operator are those of the entry that it was made from.
     """
 
     schema: FunctionSchema
@@ -129,6 +130,12 @@ class Operator:
     def span(self, key: str) -> Span:
         """The value of `key`, or the entry's first line where it has no such key."""
         return self.spans[key][1] if key in self.spans else self.location
+
+    def autogen_span(self, name: str) -> Span:
+        """Where `autogen` has the name of a variant."""
+        span = self.span("autogen")
+        at = span.text.find(name)
+        return span.sub(at, at + len(name)) if at >= 0 else span
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,5 +122,6 @@ def _declare(operator: Operator, operators: dict[str, Operator], errors: Errors)
     if first is operator:
         return
     message = f"{operator.name} is declared twice"
-    span = operator.span("autogen" if operator.generated else "func")
+    local = operator.name.partition("::")[2]
+    span = operator.autogen_span(local) if operator.generated else operator.span("func")
     errors.add(SchemaError("duplicate-operator", message, span, f"the first is at {first.location}"))

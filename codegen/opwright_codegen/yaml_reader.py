@@ -220,8 +220,10 @@ _HINTS = {
 def _syntax_error(error: yaml.YAMLError, source: Source) -> SchemaError:
     match error:
         case yaml.MarkedYAMLError():
-            mark = error.problem_mark or error.context_mark
             problem = error.problem or error.context or "this is not YAML"
+            mark = error.problem_mark or error.context_mark
+            if problem == "found unexpected end of stream":
+                mark = error.context_mark or mark  # where the quote is opened, not where the file ends
             at = min(mark.index, len(source.text)) if mark else 0
             message = f"{problem} ({error.context})" if error.context and error.problem else problem
             return SchemaError(
