@@ -23,6 +23,8 @@ ALLOWED = {
 }
 LAZY = {"opwright": {"cupy", "sympy", "opwright_codegen"}, "opwright_codegen": set(), "opwright_aten": set()}
 
+FOLDERS = ["schemas", "codegen", "templates", "generated", "runtime", "tests", "benchmarks", "examples", "docs"]
+
 # A module may import those that stand before it, never those behind.
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
@@ -38,12 +40,11 @@ def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
     folder = PACKAGES[package]
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
-        name = ".".join((package, *(part for part in parts if part != "__init__")))
-        yield name, ast.parse(path.read_text(encoding="utf-8"))
+        yield ".".join((package, *parts)).removesuffix(".__init__"), ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports(tree: ast.Module, package: str) -> Iterator[tuple[str, bool]]:
-    """Every imported module, with whether the import runs when the module is loaded."""
+def imports(tree: ast.Module, module: str) -> Iterator[tuple[str, bool]]:
+    """Every imported name in full, with whether the import runs when the module is loaded."""
     lazy_nodes = {
         id(inner)
         for outer in ast.walk(tree)
@@ -56,10 +57,18 @@ def imports(tree: ast.Module, package: str) -> Iterator[tuple[str, bool]]:
             for alias in node.names:
                 yield alias.name, eager
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute here"
-            assert node.module is not None
             for alias in node.names:
-                yield f"{node.module}.{alias.name}", eager
+                yield ".".join(filter(None, (_parent(module, node.level), node.module, alias.name))), eager
+
+
+def _parent(module: str, level: int) -> str:
+    """What the dots of a relative import stand for."""
+    if level == 0:
+        return ""
+    package, _, rest = module.partition(".")
+    is_package = (PACKAGES[package] / rest.replace(".", "/")).is_dir()
+    parts = module.split(".")
+    return ".".join(parts[: len(parts) - level + is_package])
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -76,7 +85,7 @@ def stdlib(root: str) -> bool:
 def test_packages_import_only_what_they_may(package: str) -> None:
     wrong = []
     for module, tree in modules(package):
-        for target, eager in imports(tree, package):
+        for target, eager in imports(tree, module):
             root = target.partition(".")[0]
             if stdlib(root):
                 continue
@@ -88,22 +97,16 @@ def test_packages_import_only_what_they_may(package: str) -> None:
 def users_of(root: str) -> set[str]:
     found = set()
     for module, tree in modules("opwright"):
-        found |= {module for target, _ in imports(tree, "opwright") if target.startswith(root)}
+        found |= {module for target, _ in imports(tree, module) if target.startswith(root)}
     return found
 
 
 def test_only_the_facade_imports_generated_code() -> None:
-    users = {
-        m for m, tree in modules("opwright") for t, _ in imports(tree, "opwright") if t.startswith("opwright_aten")
-    }
-    assert users <= {"opwright"}
+    assert users_of("opwright_aten") <= {"opwright"}
 
 
 def test_only_one_module_of_the_runtime_imports_the_generator() -> None:
-    users = {
-        m for m, tree in modules("opwright") for t, _ in imports(tree, "opwright") if t.startswith("opwright_codegen")
-    }
-    assert users <= {"opwright._schema"}
+    assert users_of("opwright_codegen") <= {"opwright._schema"}
 
 
 @pytest.mark.parametrize("package, order", [("opwright_codegen", GENERATOR_ORDER), ("opwright", RUNTIME_ORDER)])
@@ -112,7 +115,7 @@ def test_modules_import_downwards(package: str, order: list[str]) -> None:
     wrong = []
     for module, tree in modules(package):
         here = module.partition(".")[2].partition(".")[0]
-        for target, eager in imports(tree, package):
+        for target, eager in imports(tree, module):
             there = target.removeprefix(package + ".").partition(".")[0]
             if eager and target.startswith(package + ".") and here in place and place.get(there, -1) > place[here]:
                 wrong.append(f"{module} imports {target}")
@@ -124,7 +127,7 @@ def test_no_import_cycles(package: str) -> None:
     names = {module for module, _ in modules(package)}
     edges: dict[str, set[str]] = {}
     for module, tree in modules(package):
-        eager = {target for target, now in imports(tree, package) if now}
+        eager = {target for target, now in imports(tree, module) if now}
         edges[module] = {t if t in names else t.rpartition(".")[0] for t in eager} & names - {module, package}
     done: set[str] = set()
 
@@ -149,15 +152,5 @@ def test_the_distribution_names_every_package_of_the_tree() -> None:
 
 
 def test_every_folder_has_a_readme() -> None:
-    for folder in (
-        "schemas",
-        "codegen",
-        "templates",
-        "generated",
-        "runtime",
-        "tests",
-        "benchmarks",
-        "examples",
-        "docs",
-    ):
-        assert (ROOT / folder / "README.md").is_file(), folder
+    missing = [folder for folder in FOLDERS if not (ROOT / folder / "README.md").is_file()]
+    assert missing == []
