@@ -83,10 +83,12 @@ SCALAR_TYPE_NAME: Final[dict[DType, str]] = {
     complex128: "ComplexDouble",
 }
 
+_WIDE: Final = frozenset((float32, float64))
 _OPMATH: Final = {float16: float32, bfloat16: float32}
 _TO_REAL: Final = {complex64: float32, complex128: float64}
 _TO_COMPLEX: Final = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 _default = float32
+_memos: list[dict[Any, Any]] = []
 
 
 def as_dtype(spelling: object) -> DType:
@@ -133,6 +135,12 @@ def get_default_dtype() -> DType:
     return _default
 
 
+def depends_on_default(memo: dict[Any, Any]) -> dict[Any, Any]:
+    """Have a memo emptied whenever the default dtype changes."""
+    _memos.append(memo)
+    return memo
+
+
 def set_default_dtype(dtype: object) -> None:
     """Make a floating-point dtype the default one. Raises TypeError for any other dtype, as PyTorch does."""
     global _default
@@ -140,6 +148,8 @@ def set_default_dtype(dtype: object) -> None:
     if chosen not in FLOATING:
         raise TypeError(f"only floating-point types are supported as the default type, but got {chosen}")
     _default = chosen
+    for memo in _memos:
+        memo.clear()
 
 
 def opmath(dtype: DType) -> DType:
@@ -182,6 +192,8 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
 
     Raises OverflowError for an int beyond 64 bits.
     """
+    if type(value) is float and dtype in _WIDE and -3e38 < value < 3e38:
+        return dtype.type(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit 64 bits")
     if dtype in INTEGRAL and isinstance(value, int):

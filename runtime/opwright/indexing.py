@@ -1,0 +1,3 @@
+"""Indexing."""
+class Indexable:
+    __slots__ = ()

@@ -1,0 +1,3 @@
+"""Interop."""
+class Exchangeable:
+    __slots__ = ()

@@ -1,0 +1,101 @@
+"""The memory behind tensors: one Storage for a tensor and all its views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opwright.devices import Array, backend_of
+from opwright.dtypes import bfloat16
+from opwright.layouts import Shape, count, span
+
+
+class Storage:
+    """A flat buffer, found when something reaches beyond its own array, and the count of writes to it.
+
+    `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller (`from_numpy`).
+    Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch would move them along).
+    """
+
+    __slots__ = ("_flat", "array", "resizable", "version")
+
+    def __init__(self, array: Array, resizable: bool = True) -> None:
+        self.array = array
+        self.version = 0
+        self.resizable = resizable
+        self._flat: Array | None = None
+
+    def flat(self) -> Array:
+        """All the elements as a 1-d array over the same memory. Its dtype is the array's."""
+        if self._flat is None:
+            self._flat = _flatten(self.array)
+        return self._flat
+
+    def offset_of(self, array: Array) -> int:
+        """How many elements lie before the first element of `array`."""
+        if array is self.array and all(stride >= 0 for stride in backend_of(array).strides(array)):
+            return 0
+        backend = backend_of(array)
+        return (backend.data_ptr(array) - backend.data_ptr(self.flat())) // array.itemsize if count(backend.shape(array)) else 0
+
+    def replace(self, array: Array) -> None:
+        """Go on with other memory: a resized tensor's."""
+        self.array = array
+        self._flat = None
+
+
+def _flatten(array: Array) -> Array:
+    strides = backend_of(array).strides(array)
+    low, high = span(array.shape, strides)
+    if low < 0:
+        array = array[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in strides)]
+    return stride_over(array, (high - low + 1,), (1,))
+
+
+def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
+    """A view from the first element of a NumPy or CuPy array, of any shape and strides in elements. The caller checks the bounds."""
+    steps = tuple([stride * array.itemsize for stride in strides])
+    if type(array) is np.ndarray:
+        return np.lib.stride_tricks.as_strided(array, shape, steps)
+    return backend_of(array).array_module().ndarray(shape, array.dtype, array.data, steps)
+
+
+def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int) -> Array:
+    """A view of a storage: any shape and non-negative strides in elements that stay within it.
+
+    Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
+    """
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(shape)} and {list(strides)}")
+    if any(size < 0 for size in shape):
+        raise RuntimeError(f"as_strided: sizes must not be negative, got {list(shape)}")
+    if any(stride < 0 for stride in strides):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    flat = storage.flat()
+    needed = offset + span(shape, strides)[1] + 1
+    if count(shape) and needed > flat.shape[0]:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {flat.itemsize} "
+            f"requiring a storage size of {needed * flat.itemsize} are out of bounds for storage of size {flat.nbytes}"
+        )
+    return strided_view(flat, shape, strides, offset if count(shape) else 0)
+
+
+def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> Array:
+    """A view into a 1-d contiguous NumPy or CuPy array; strides and offset in elements, bounds unchecked for CuPy."""
+    size = flat.itemsize
+    steps = tuple([stride * size for stride in strides])
+    if type(flat) is not np.ndarray:
+        return backend_of(flat).array_module().ndarray(shape, flat.dtype, flat.data + offset * size, steps)
+    if flat.dtype is bfloat16:  # no buffer format says bfloat16
+        return np.ndarray(shape, np.uint16, flat.view(np.uint16), offset * size, steps).view(bfloat16)
+    return np.ndarray(shape, flat.dtype, flat, offset * size, steps)
+
+
+def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
+    """Uninitialised memory with exactly these dense strides, beside `like` (a NumPy or CuPy array)."""
+    xp = np if type(like) is np.ndarray else backend_of(like).array_module()
+    return strided_view(xp.empty(max(span(shape, strides)[1] + 1, 1), dtype), shape, strides)

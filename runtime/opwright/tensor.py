@@ -1,0 +1,415 @@
+"""Tensor: an array of any backend with its dispatch keys, and what views, gradients and storages add to it when they come up.
+
+The operators and their methods are generated and attached by `opwright_aten.methods`; here is what is no operator.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright import devices, layouts
+from opwright.devices import Array, Device, backend_named, backend_of, find_backend
+from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType, as_dtype
+from opwright.indexing import Indexable
+from opwright.interop import Exchangeable
+from opwright.keys import AUTOGRAD, DENSE_CPU, GRAD, ODD, VIEW
+from opwright.layouts import Shape
+from opwright.metadata import Extra, cast_array, odd_bit, set_array, storage_of
+from opwright.storage import Storage, new_array
+
+ndarray = np.ndarray
+
+
+class Tensor(Indexable, Exchangeable):
+    """An n-dimensional array with a dtype, a device and dispatch keys. Made by `opwright.tensor`, `from_numpy` and the operators.
+
+    `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by, `edge` its
+    place in the autograd graph, `extra` the storage, view base and gradient, once there are any.
+    """
+
+    __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
+    array: Array
+    keys: int
+    edge: Any
+    extra: Extra | None
+
+    # Shape and memory
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes, as a tuple."""
+        array = self.array
+        return array.shape if type(array) is ndarray else backend_of(array).shape(array)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, a NumPy one."""
+        array = self.array
+        return array.dtype if type(array) is ndarray else backend_of(array).dtype(array)
+
+    @property
+    def device(self) -> Device:
+        """Where the data is."""
+        array = self.array
+        return _CPU if type(array) is ndarray else backend_of(array).device(array)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numel() * self.itemsize
+
+    @property
+    def layout(self) -> str:
+        """`strided`: there is no other."""
+        return "strided"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the data is in NumPy's memory."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there is metadata alone."""
+        return self.device.type == "meta"
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
+        shape = self.shape
+        return shape if dim is None else shape[_existing_dim(dim, len(shape))]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
+        array = self.array
+        strides = backend_of(array).strides(array)
+        return strides if dim is None else strides[_existing_dim(dim, len(strides))]
+
+    def storage_offset(self) -> int:
+        """How many elements of the storage lie before the first one."""
+        extra = self.extra
+        if extra is None or extra.storage is None:
+            array = self.array
+            if all(stride >= 0 for stride in backend_of(array).strides(array)):
+                return 0
+        return storage_of(self).offset_of(self.array)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return layouts.count(self.shape)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """The bytes of an element."""
+        return self.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 if there is none."""
+        return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
+
+    def is_contiguous(self, memory_format: object = None) -> bool:
+        """Whether the elements lie in row-major order (or channels last, if that is asked) without gaps."""
+        shape, strides = self.shape, self.stride()
+        match str(getattr(memory_format, "name", memory_format)).removeprefix("torch."):
+            case "None" | "contiguous_format":
+                return layouts.is_contiguous(shape, strides)
+            case "channels_last":
+                return len(shape) == 4 and layouts.is_channels_last(shape, strides)
+            case "channels_last_3d":
+                return len(shape) == 5 and layouts.is_channels_last(shape, strides)
+        raise RuntimeError(f"unsupported memory format: {memory_format}")
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self.dtype in FLOATING
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return self.dtype in COMPLEX
+
+    def get_device(self) -> int:
+        """The device's index; -1 where it has none."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def is_same_size(self, other: Tensor) -> bool:
+        """Whether the shapes are equal."""
+        return self.shape == other.shape
+
+    # Views, versions and gradients
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.extra is None else self.extra.base
+
+    @property
+    def _version(self) -> int:
+        return storage_of(self).version
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operator made this tensor."""
+        return self.edge is None or not self.requires_grad
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
+        return self.keys & GRAD != 0
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn the recording of gradients on or off, and return the tensor."""
+        if requires_grad:
+            check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
+            self.keys |= GRAD
+        elif self.edge is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        else:
+            self.keys &= ~GRAD
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, if any."""
+        return None if self.extra is None else self.extra.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if self.extra is None:
+            self.extra = Extra()
+        self.extra.grad = value
+
+    def untyped_storage(self) -> Storage:
+        """The storage shared with all views."""
+        return storage_of(self)
+
+    def is_set_to(self, other: Tensor) -> bool:
+        """Whether both look at the same memory in the same way."""
+        same = self.shape == other.shape and self.stride() == other.stride()
+        return same and self.data_ptr() == other.data_ptr()
+
+    # Values
+
+    def item(self) -> Any:
+        """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        value = backend_of(self.array).to_numpy(self.array)
+        return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        value = backend_of(self.array).to_numpy(self.array)
+        return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
+
+    def __bool__(self) -> bool:
+        count = self.numel()
+        if count != 1:
+            what = "no values" if count == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self._only())
+
+    def __float__(self) -> float:
+        return float(self._only())
+
+    def __complex__(self) -> complex:
+        return complex(self._only())
+
+    def _only(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        value = self.item()
+        if isinstance(value, complex) and value.imag == 0:
+            return value.real
+        return value
+
+    def __index__(self) -> int:
+        if self.numel() != 1 or self.dtype in FLOATING or self.dtype in COMPLEX:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[place] for place in range(len(self)))
+
+    def __contains__(self, element: object) -> bool:
+        if isinstance(element, (Tensor, bool, int, float, complex)):
+            found: Any = self == element
+            return bool(np.any(found.numpy(force=True)))
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    # By identity, as in PyTorch; generated methods attach an elementwise __eq__.
+    __hash__ = object.__hash__
+
+    # Moving and converting
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
+        if not force:
+            if self.requires_grad:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            if not isinstance(self.array, ndarray):
+                raise TypeError(
+                    f"can't convert {self.device} device type tensor to numpy. "
+                    "Use Tensor.cpu() to copy the tensor to host memory first."
+                )
+        return backend_of(self.array).to_numpy(self.array)
+
+    def __repr__(self) -> str:
+        from opwright import printing
+
+        return printing.format_tensor(self)
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0 and self.device.type != "meta":
+            return format(self.item(), spec) if spec else str(self)
+        if spec:
+            raise TypeError("unsupported format string passed to Tensor.__format__")
+        return str(self)
+
+
+_CPU = Device("cpu")
+# What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
+_KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
+
+
+def _existing_dim(dim: int, ndim: int) -> int:
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return layouts.wrap_dim(dim, ndim)
+
+
+def check_differentiable(dtype: DType, message: str) -> None:
+    """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        raise RuntimeError(message)
+
+
+def wrap(array: Array) -> Tensor:
+    """A new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
+
+    Raises TypeError for a dtype that no Tensor can have, or an array of no backend.
+    """
+    if type(array) is not ndarray:
+        return _wrap_other(array)
+    keys = _KEYS_OF_DTYPE.get(array.dtype)
+    if keys is None:
+        raise TypeError(_unsupported(array))
+    if array.flags.c_contiguous:
+        shape = array.shape
+        if not shape or 1 in shape or 0 in shape:
+            keys |= odd_bit(array)
+            if 0 in shape and not any(array.strides):  # NumPy gives a new empty array no strides, PyTorch does
+                array = new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
+    else:
+        keys |= ODD
+    out = Tensor()
+    out.array = array
+    out.keys = keys
+    out.edge = None
+    out.extra = None
+    return out
+
+
+def _wrap_other(array: Array) -> Tensor:
+    if isinstance(array, (np.generic, ndarray)):
+        return wrap(np.asarray(array))
+    backend = backend_of(array)
+    if backend.name == "cuda":
+        odd = odd_bit(array)
+    else:
+        shape = backend.shape(array)
+        simple = shape and 0 not in shape and backend.strides(array) == layouts.contiguous_strides(shape)
+        odd = 0 if simple and backend.dtype(array) not in REDUCED else ODD
+    out = Tensor()
+    out.array = array
+    out.keys = backend.keys | odd
+    out.edge = None
+    out.extra = None
+    return out
+
+
+def _unsupported(array: np.ndarray[Any, Any]) -> str:
+    if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
+        return (
+            "given numpy array has byte order different from the native byte order; convert it first, with "
+            "array.astype(array.dtype.newbyteorder('='))"
+        )
+    known = ", ".join(str(dtype) for dtype in CANONICAL)
+    return f"can't convert np.ndarray of type {array.dtype}. The only supported types are: {known}."
+
+
+def wrap_view(base: Tensor, array: Array) -> Tensor:
+    """A tensor on an array that is a view of the one of `base`: it shares the storage and remembers the root base."""
+    extra = base.extra
+    if extra is None:
+        extra = base.extra = Extra()
+    storage = extra.storage
+    if storage is None:
+        storage = extra.storage = Storage(base.array)
+    out = Tensor()
+    out.array = array
+    out.edge = None
+    out.extra = Extra(storage, extra.base or base)
+    if type(array) is ndarray:
+        flags = ODD if not array.flags.c_contiguous else odd_bit(array)
+    else:
+        flags = odd_bit(array) if find_backend(type(array)) is not None and hasattr(array, "flags") else ODD
+    out.keys = base.keys & ~(ODD | GRAD) | VIEW | flags
+    return out
+
+
+def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
+    """`wrap_view` for each array."""
+    return [wrap_view(base, array) for array in arrays]
+
+
+def is_tensor(value: object) -> bool:
+    """Whether the value is a Tensor."""
+    return isinstance(value, Tensor)
+
+
+if TYPE_CHECKING:
+    __all__ = [
+        "AUTOGRAD", "Tensor", "as_dtype", "backend_named", "cast_array", "devices", "functools", "is_tensor",
+        "set_array", "wrap", "wrap_view", "wrap_views",
+    ]  # fmt: skip
