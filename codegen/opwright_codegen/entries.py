@@ -13,7 +13,7 @@ from opwright_codegen.schema import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span
 from opwright_codegen.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 
-__all__ = ["KEYS", "read_operators", "read_tags"]
+__all__ = ["ALL_KEYS", "KEYS", "read_operators", "read_tags"]
 
 DEFAULT_NAMESPACE = "aten"
 AUTOCAST_POLICIES = ("lower_precision", "float32", "promote")

@@ -155,10 +155,11 @@ class _Reader:
         next_event = self._next
         while type(event := next_event()) is not SequenceEndEvent:
             items.append(self._node(event, depth))
-        return SequenceNode(items, start.start_mark.index, _end(event))
+        return SequenceNode(items, start.start_mark.index, _end(start, items[-1] if items else None, event))
 
     def _mapping(self, start: _Event, depth: int) -> MappingNode:
         pairs: dict[str, Pair] = {}
+        value: Node | None = None
         next_event = self._next
         while type(event := next_event()) is not MappingEndEvent:
             key = self._node(event, depth)
@@ -176,7 +177,7 @@ class _Reader:
                 self._stop_if_hopeless(event)
             else:
                 pairs[key.text] = (key, value)
-        return MappingNode(pairs, start.start_mark.index, _end(event))
+        return MappingNode(pairs, start.start_mark.index, _end(start, value, event))
 
     def _refuse_decoration(self, event: _Event) -> None:
         if event.anchor is not None:
@@ -201,9 +202,10 @@ class _Reader:
         return Span(self._source, start, min(start + 1, len(self._source.text)))
 
 
-def _end(event: _Event) -> int:
-    end: int = event.end_mark.index
-    return end
+def _end(start: _Event, last: Node | None, end: _Event) -> int:
+    """Where a list or a mapping ends: at its bracket, else with its last item (YAML lets it run to the next token)."""
+    offset: int = last.end if last is not None and not start.flow_style else end.end_mark.index
+    return offset
 
 
 # What YAML allows in a file, from its specification (c-printable).
