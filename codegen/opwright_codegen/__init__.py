@@ -1,1 +1,3 @@
 """The generator."""
+
+VERSION = "0.1.0"

@@ -154,6 +154,8 @@ def _spell_operation(
     match formula:
         case Unary("not", operand):
             return f"not {_text(operand, spelling, _NOT)}", _NOT
+        case Unary(operator, Binary("**") as power):
+            return f"{operator}({_text(power, spelling, _POWER)})", _SIGN  # not needed, but what ruff writes
         case Unary(operator, operand):
             return operator + _text(operand, spelling, _SIGN), _SIGN
         case Binary("**", left, right):
@@ -225,9 +227,11 @@ def _hugs_power(operand: Formula) -> bool:
         case Name() | Reference():
             return True
         case Constant(value):
-            return not isinstance(value, str)
+            return not isinstance(value, str | EllipsisType)
+        case Attribute(Constant(value)):
+            return value is None or isinstance(value, bool)
         case Attribute(value):
-            return _hugs_power(value) and not isinstance(value, Constant)
+            return _hugs_power(value)
         case Unary(operator, Constant(value)):
             return operator != "not" and isinstance(value, int | float | complex) and not isinstance(value, bool)
         case _:
@@ -255,7 +259,6 @@ def constant_text(value: int | float | complex | str | bool | EllipsisType | Non
 
 def string_text(value: str) -> str:
     """A literal in double quotes, unless others save a backslash."""
-    text = repr(value)
-    if text[0] == '"' or '"' in value:
-        return text
-    return '"' + text[1:-1].replace("\\'", "'") + '"'
+    quote = "'" if value.count('"') > value.count("'") else '"'
+    escaped = (f"\\{char}" if char == quote else char if char in "'\"" else repr(char)[1:-1] for char in value)
+    return quote + "".join(escaped) + quote

@@ -1,0 +1,120 @@
+"""The command line, `opwright`. Exit status: 0 done, 1 wrong schemas or output that is out of date, 2 wrong usage."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from opwright_codegen import VERSION
+from opwright_codegen.config import find_config, read_config
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.generate import UsageError, check, generate, job_of
+from opwright_codegen.show import show, table
+
+__all__ = ["main"]
+
+# What reads and renders is imported where it is used: a run that has nothing to do never loads it.
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    try:
+        status = _run(_parser().parse_args(argv))
+        sys.stdout.flush()
+        return status
+    except SchemaError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except UsageError as error:
+        print(f"opwright: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said
+        return 2
+    except OSError as error:
+        print(f"opwright: {_shown_error(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("OPWRIGHT_TRACEBACK"):
+            raise
+        print(f"opwright: an error of its own: {type(error).__name__}: {error}", file=sys.stderr)
+        print("hint: OPWRIGHT_TRACEBACK=1 shows where; please report it with the schema file", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.command == "table":
+        return table(arguments.operator, sys.stdout)
+    try:
+        config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
+    except SchemaError as error:
+        raise UsageError(str(error)) from None
+    if config is None:
+        raise UsageError(f"{arguments.config} has no table [tool.opwright]")
+    job = job_of(config, arguments)
+    match arguments.command:
+        case "generate":
+            return generate(job, arguments, sys.stdout)
+        case "check":
+            return check(job, sys.stdout)
+        case _:
+            return show(job, arguments.operator, sys.stdout)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="opwright", description="Generate operators from schema files.")
+    parser.add_argument("--version", action="version", version=f"opwright {VERSION}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    inputs = _inputs()
+
+    command = commands.add_parser("generate", parents=[inputs], help="write the package that schema files declare")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA", help="schema files; else those of [tool.opwright]")
+    command.add_argument("-o", "--output", metavar="FOLDER", help="the package to write")
+    command.add_argument("--only", nargs="+", metavar="TARGET", help="write the files of these targets alone")
+    command.add_argument("--check", action="store_true", help="write nothing; exit 1 if the output is out of date")
+    command.add_argument("--diff", action="store_true", help="write nothing; print what would change")
+    command.add_argument("--dry-run", action="store_true", help="write nothing; list files that would change")
+    command.add_argument("--depfile", metavar="FILE", help="write the dependencies as a rule for make and ninja")
+    command.add_argument("--force", action="store_true", help="generate even if nothing changed; replace foreign files")
+
+    command = commands.add_parser("check", parents=[inputs], help="report what is wrong in schema files")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+
+    command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
+    command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")
+    command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+
+    command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
+    command.add_argument("operator", metavar="OPERATOR")
+    return parser
+
+
+def _inputs() -> argparse.ArgumentParser:
+    """The options that say what is read."""
+    inputs = argparse.ArgumentParser(add_help=False)
+    inputs.add_argument("--tags", metavar="FILE", help="the file that declares tags")
+    inputs.add_argument(
+        "--kernels", action="append", metavar="MODULE", help="a module or package of kernels; repeatable"
+    )
+    inputs.add_argument(
+        "--strict-kernels",
+        action=argparse.BooleanOptionalAction,
+        help="refuse kernel names that no module has; the default for configured schemas",
+    )
+    inputs.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    inputs.set_defaults(output=None, only=None)
+    return inputs
+
+
+def _shown_error(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""[tool.opwright] of pyproject.toml: which schemas, kernels and rules there are, and where the output goes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.source import Source, Span
+
+__all__ = ["Config", "find_config", "read_config"]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Paths are joined to `root`, the folder of pyproject.toml, or the working directory where there is none.
+
+    `output` is one folder, or one for each namespace. `strict_kernels` is None where nobody said.
+    """
+
+    root: Path
+    path: Path | None = None
+    schemas: tuple[Path, ...] = ()
+    tags: Path | None = None
+    output: Path | dict[str, Path] | None = None
+    kernels: tuple[str, ...] = ("opwright.kernels",)
+    rules: tuple[str, ...] = ("opwright.rules",)
+    strict_kernels: bool | None = None
+
+
+def find_config(start: Path) -> Config:
+    """The configuration of the nearest folder, from `start` upwards, whose pyproject.toml has [tool.opwright]."""
+    for folder in (start, *start.parents):
+        path = folder / "pyproject.toml"
+        if path.is_file() and "tool.opwright" in path.read_text(encoding="utf-8", errors="replace"):
+            found = read_config(path)
+            if found is not None:
+                return found
+    return Config(start)
+
+
+def read_config(path: Path) -> Config | None:
+    """What [tool.opwright] of this file says; None where it has no such table. Raises SchemaErrors."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SchemaError("config-syntax", f"{path} is not UTF-8 text: {error.reason}") from None
+    source = Source(str(path), text)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError("config-syntax", _first_part(str(error)), _toml_position(str(error), source)) from None
+    except RecursionError:
+        raise SchemaError("config-syntax", f"{path} nests too deep") from None
+    tool = document.get("tool")
+    table = tool.get("opwright") if isinstance(tool, dict) else None
+    if table is None:
+        return None
+    return _Reader(source, path).config(table)
+
+
+class _Reader:
+    def __init__(self, source: Source, path: Path) -> None:
+        self._source = source
+        self._path = path
+        self._errors = Errors()
+
+    def config(self, table: object) -> Config:
+        root = self._path.parent
+        readers: dict[str, Callable[[str, Any], Any]] = {
+            "schemas": lambda key, value: tuple(root / text for text in self._texts(key, value)),
+            "tags": lambda key, value: root / self._text(key, value),
+            "output": lambda key, value: self._output(key, value, root),
+            "kernels": self._texts,
+            "rules": self._texts,
+            "strict_kernels": self._boolean,
+        }
+        found: dict[str, Any] = {}
+        if not isinstance(table, dict):
+            self._wrong("opwright", "a table")
+            table = {}
+        for key, value in table.items():
+            if key not in readers:
+                near = nearest(key, readers)
+                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(readers)}"
+                message = f"[tool.opwright] has no {key!r}"
+                self._errors.add(SchemaError("unknown-setting", message, self._key_span(key), hint))
+            else:
+                found[key] = readers[key](key, value)
+        self._errors.raise_if_any()
+        return Config(root, self._path, **found)
+
+    def _output(self, key: str, value: object, root: Path) -> Path | dict[str, Path]:
+        if isinstance(value, dict):
+            return {namespace: root / self._text(namespace, folder) for namespace, folder in value.items()}
+        return root / self._text(key, value, "a folder, or a table from namespaces to folders,")
+
+    def _text(self, key: str, value: object, expected: str = "a text") -> str:
+        if not isinstance(value, str) or not value or "\0" in value:
+            self._wrong(key, expected)
+            return "."
+        return value
+
+    def _texts(self, key: str, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(
+            isinstance(item, str) and item and "\0" not in item for item in value
+        ):
+            self._wrong(key, "a list of texts", f'write {key} = ["…"]')
+            return ()
+        return tuple(value)
+
+    def _boolean(self, key: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            self._wrong(key, "true or false")
+        return bool(value)
+
+    def _wrong(self, key: str, expected: str, hint: str | None = None) -> None:
+        message = f"{expected} is expected for {key!r} of [tool.opwright]"
+        self._errors.add(SchemaError("wrong-setting", message, self._key_span(key), hint))
+
+    def _key_span(self, key: str) -> Span | None:
+        """Where the key stands, as far as a search of the table's lines tells: tomllib keeps no positions."""
+        text = self._source.text
+        header = re.search(r"^[ \t]*\[tool\.opwright\b", text, re.MULTILINE)
+        start = header.start() if header else 0
+        found = re.compile(rf"""^[ \t]*["']?({re.escape(key)})["']?[ \t]*=""", re.MULTILINE).search(text, start)
+        if found:
+            return Span(self._source, found.start(1), found.end(1))
+        return Span(self._source, header.start(), header.end()) if header else None
+
+
+def _first_part(message: str) -> str:
+    return message.partition(" (at ")[0]
+
+
+def _toml_position(message: str, source: Source) -> Span:
+    found = re.search(r"\(at line (\d+), column (\d+)\)", message)
+    starts = source.line_starts()
+    if found is None:
+        return Span(source, len(source.text), len(source.text))
+    at = min(starts[min(int(found[1]), len(starts)) - 1] + int(found[2]) - 1, len(source.text))
+    return Span(source, at, at + 1)

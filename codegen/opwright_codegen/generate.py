@@ -1,0 +1,236 @@
+"""The command `generate`: read, render, write, and say what was done."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from opwright_codegen.config import Config
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files
+from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
+
+if TYPE_CHECKING:
+    from opwright_codegen.model import OperatorSet
+
+__all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
+
+
+class UsageError(Exception):
+    """A command line or a configuration that says too little or too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one run of the generator works on."""
+
+    root: Path
+    schemas: tuple[Path, ...]
+    tags: Path | None
+    output: Path | dict[str, Path] | None
+    kernels: tuple[str, ...]
+    rules: tuple[str, ...]
+    strict: bool
+    only: tuple[str, ...] = ()
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Where modules of kernels are looked for before the installed ones."""
+        return (self.root, self.root / "src")
+
+    @property
+    def base(self) -> Path:
+        """The folder that keeps the stamp of a run."""
+        if isinstance(self.output, Path):
+            return self.output
+        if not self.output:
+            raise UsageError("say where the output goes: -o FOLDER, or output = … in [tool.opwright]")
+        return next(iter(self.output.values()))
+
+    def folder(self, namespace: str, namespaces: Sequence[str]) -> Path:
+        """Where the package of `namespace` goes: below the one folder, where there are several namespaces."""
+        if not isinstance(self.output, dict):
+            return self.base if len(namespaces) == 1 else self.base / namespace
+        if namespace not in self.output:
+            known = ", ".join(self.output)
+            raise UsageError(f"[tool.opwright.output] has no folder for the namespace {namespace!r}, only for {known}")
+        return self.output[namespace]
+
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that the output follows from, those of the generator aside."""
+        tags = (self.tags,) if self.tags else ()
+        return (*self.schemas, *tags, *kernel_files((*self.kernels, *self.rules), self.roots))
+
+    def options(self) -> str:
+        """All else that the output follows from."""
+        return repr((str(self.output), self.kernels, self.rules, self.strict))
+
+
+def job_of(config: Config, arguments: Namespace) -> Job:
+    """The configuration, with what the command line says in its place. Raises UsageError where neither says enough."""
+    given = tuple(Path(schema) for schema in arguments.schemas)
+    schemas = given or config.schemas
+    if not schemas:
+        raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
+    output: Path | dict[str, Path] | None = Path(arguments.output) if arguments.output else config.output
+    if given and not arguments.output:
+        output = None  # the configured folder is for the configured schemas
+    strict = config.strict_kernels if config.strict_kernels is not None else not given
+    return Job(
+        config.root,
+        schemas,
+        Path(arguments.tags) if arguments.tags else None if given else config.tags,
+        output,
+        tuple(arguments.kernels) if arguments.kernels else config.kernels,
+        config.rules,
+        strict if arguments.strict_kernels is None else arguments.strict_kernels,
+        tuple(arguments.only or ()),
+    )
+
+
+def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
+    """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
+    start = time.perf_counter()
+    inputs = job.inputs()
+    folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
+    if folders is not None:
+        _write_depfile(arguments.depfile, folders, inputs)
+        for folder in folders:
+            count = len(manifest_names(folder))
+            print(f"{_shown(folder)}: up to date, {_count(count, 'file')}", file=out)
+        return 0
+    found, times = _changes(job, arguments.force)
+    looks_only = arguments.check or arguments.diff or arguments.dry_run
+    if arguments.diff:
+        for changes in found:
+            out.writelines(f"{line}\n" for line in changes.diff())
+    elif looks_only:
+        for changes in found:
+            out.writelines(f"{verb:8} {_shown(changes.folder / name)}\n" for verb, name in _listed(changes))
+    else:
+        for changes in found:
+            changes.apply()
+    if not looks_only or not any(found):
+        if not job.only:
+            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found])
+        _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
+    if arguments.diff:
+        return 1 if arguments.check and any(found) else 0
+    times["write"] = time.perf_counter() - start - sum(times.values())
+    _report(found, times, looks_only, out)
+    return 1 if arguments.check and any(found) else 0
+
+
+def check(job: Job, out: TextIO) -> int:
+    """Read the schemas and render what they give, for the errors alone."""
+    start = time.perf_counter()
+    operators = read_operators(job)
+    for namespace in operators.namespaces:
+        render_namespace(job, operators, namespace, job.folder(namespace, operators.namespaces) if job.output else None)
+    made = sum(operator.generated for operator in operators.operators.values())
+    declared = len(operators.operators) - made
+    seconds = time.perf_counter() - start
+    print(f"ok: {_count(declared, 'operator')} declared, {made:,} made from them, in {seconds:.2f} s", file=out)
+    return 0
+
+
+def read_operators(job: Job) -> OperatorSet:
+    """All operators of the job. Raises SchemaErrors."""
+    from opwright_codegen.read import read
+
+    return read(job.schemas, job.tags)
+
+
+def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: Path | None) -> dict[str, str]:
+    """The files of one namespace, name to text. Raises SchemaErrors."""
+    from opwright_codegen.kernel_modules import KernelModules
+    from opwright_codegen.render import render
+
+    package = folder.resolve().name if folder else f"opwright_{namespace}"
+    if not package.isidentifier():
+        hint = "its name is that of a Python package"
+        raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
+    chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)
+    return render(
+        chosen,
+        package,
+        only=job.only,
+        kernels=KernelModules(job.kernels, job.roots),
+        rules=KernelModules(job.rules, job.roots, of="rule"),
+        strict=job.strict,
+    )
+
+
+def _only_namespace(operators: OperatorSet, namespace: str) -> OperatorSet:
+    members = {name: found for name, found in operators.operators.items() if found.namespace == namespace}
+    groups = tuple(group for group in operators.groups if group.members[0].namespace == namespace)
+    return replace(operators, operators=members, groups=groups)
+
+
+def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
+    """What a run changes in each folder, and the seconds that its stages took."""
+    start = time.perf_counter()
+    operators = read_operators(job)
+    after_read = time.perf_counter()
+    namespaces = operators.namespaces
+    folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
+    texts = {name: render_namespace(job, operators, name, folder) for name, folder in folders.items()}
+    times = {"read": after_read - start, "render": time.perf_counter() - after_read}
+    inputs = _input_hashes(job)
+    partial = bool(job.only)
+    return [compare(folders[name], texts[name], inputs, partial=partial, force=force) for name in namespaces], times
+
+
+def _input_hashes(job: Job) -> dict[str, str]:
+    """Hashes by names that are the same on every machine: paths in the project, file names elsewhere."""
+    found = {}
+    for path in (*job.schemas, *((job.tags,) if job.tags else ())):
+        whole, root = path.resolve(), job.root.resolve()
+        name = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.name
+        found[name] = content_hash(path.read_bytes())
+    return found
+
+
+def _write_depfile(path: str | None, folders: Sequence[Path], inputs: Sequence[Path]) -> None:
+    if path is not None:
+        targets = [folder / name for folder in folders for name in (MANIFEST, *manifest_names(folder))]
+        text = depfile(targets, [*inputs, *generator_files()])
+        if not Path(path).is_file() or Path(path).read_bytes() != text.encode():
+            replace_file(Path(path), text)
+
+
+def _listed(changes: Changes) -> Iterator[tuple[str, str]]:
+    yield from (("create", name) for name in changes.created)
+    yield from (("change", name) for name in changes.changed)
+    yield from (("remove", name) for name in changes.removed)
+
+
+def _report(found: Sequence[Changes], times: dict[str, float], looks_only: bool, out: TextIO) -> None:
+    width = max(len(_shown(changes.folder)) for changes in found) if found else 0
+    for changes in found:
+        counts = (
+            (len(changes.created), "created"),
+            (len(changes.changed), "changed"),
+            (len(changes.removed), "removed"),
+            (len(changes.unchanged), "unchanged"),
+        )
+        said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+        print(f"{_shown(changes.folder):{width}}  {said}", file=out)
+    parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in times.items())
+    print(f"{'compared' if looks_only else 'done'} in {sum(times.values()):.2f} s ({parts})", file=out)
+    if looks_only and any(found):
+        print("out of date: run opwright generate", file=out)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("s" if number != 1 else "")
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    whole = path.absolute()
+    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path.as_posix()

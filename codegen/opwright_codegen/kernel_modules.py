@@ -1,0 +1,196 @@
+"""Which functions the kernel and rule modules have, read from their source: nothing is imported, nothing runs."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.source import Source, Span
+
+__all__ = ["KernelFunction", "KernelModules", "module_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFunction:
+    """A function at the top level of a module; `parameters` are all its names, those of `*` and `**` aside."""
+
+    module: str
+    name: str
+    parameters: tuple[str, ...]
+
+    @property
+    def takes_xp(self) -> bool:
+        """Whether the array module comes first."""
+        return self.parameters[:1] == ("xp",)
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether it can write into an array, passed as `out=`."""
+        return "out" in self.parameters
+
+
+class KernelModules:
+    """The functions of some modules, of all modules of a package where one is named; and of others by their path.
+
+    `roots` are folders to look for modules in before the installed ones. A missing module raises SchemaError when a
+    function is asked for.
+    """
+
+    def __init__(self, modules: Sequence[str], roots: Sequence[Path] = (), *, of: str = "kernel") -> None:
+        self._roots = tuple(roots)
+        self._modules = tuple(modules)
+        self._of = of
+
+    @cached_property
+    def _functions(self) -> dict[str, list[KernelFunction]]:
+        """Read when first asked for: schemas without kernels need no modules."""
+        found: dict[str, list[KernelFunction]] = {}
+        for name in self._modules:
+            for module, path in module_files(name, self._roots):
+                for function in _functions(module, path).values():
+                    found.setdefault(function.name, []).append(function)
+        return found
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all functions of the modules."""
+        return frozenset(self._functions)
+
+    def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
+        """The function called `name`, or None; SchemaError when two modules have one."""
+        found = self._functions.get(name, ())
+        if len(found) > 1:
+            modules = " and ".join(function.module for function in found)
+            hint = f"write {found[0].module}:{name}"
+            raise SchemaError(f"ambiguous-{self._of}", f"{modules} both have a function {name!r}", span, hint)
+        return found[0] if found else None
+
+    def unknown(self, name: str, span: Span | None = None) -> SchemaError:
+        """The error that no module has a function called `name`."""
+        near = nearest(name, self._functions)
+        where = ", ".join(self._modules) or "no module is configured"
+        hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
+        return SchemaError(f"unknown-{self._of}", f"no {self._of} is called {name!r}", span, hint)
+
+    def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
+        """The function that `module:name` says. Raises SchemaError when there is none."""
+        for part, path in module_files(module, self._roots, span):
+            if part == module:
+                functions = _functions(part, path)
+                if name in functions:
+                    return functions[name]
+                near = nearest(name, functions)
+                hint = f"did you mean {module}:{near}?" if near else f"looked in {path.name}"
+                raise SchemaError(f"unknown-{self._of}", f"{module} has no function {name!r}", span, hint)
+        raise _no_module(module, module, span, "a module of Python source is expected")
+
+
+def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:
+    """Module names and source files of the module `name`; of all modules in it, sorted, where it is a package.
+
+    Nothing is imported: the top-level package is found by its finder, the rest by walking folders.
+    """
+    parts = name.split(".")
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+        raise _no_module(name, name, span, "a module is written package.module")
+    places = _top_level(parts[0], roots)
+    for end in range(1, len(parts)):
+        folders = [place for place in places if place.is_dir()]
+        places = [found for folder in folders for found in _in_folder(folder, parts[end])]
+        if not places:
+            known = {path.stem for folder in folders for path in folder.iterdir() if path.stem.isidentifier()}
+            near = nearest(parts[end], known)
+            hint = f"did you mean {'.'.join([*parts[:end], near])}?" if near else None
+            raise _no_module(name, ".".join(parts[: end + 1]), span, hint)
+    if not places:
+        raise _no_module(name, parts[0], span, "install it, or name its folder's parent in the current project")
+    return list(_sources(name, places[0]))
+
+
+def _no_module(name: str, missing: str, span: Span | None, hint: str | None) -> SchemaError:
+    message = f"there is no module {name!r}" + (f": {missing!r} is not found" if missing != name else "")
+    return SchemaError("unknown-module", message, span, hint)
+
+
+def _top_level(name: str, roots: Sequence[Path]) -> list[Path]:
+    for root in roots:
+        if found := _in_folder(root, name):
+            return found
+    try:
+        spec = find_spec(name)
+    except ValueError:  # a module in sys.modules that has no spec: __main__
+        return []
+    if spec is None:
+        return []
+    if spec.submodule_search_locations is not None:
+        return [Path(location) for location in spec.submodule_search_locations]
+    return [Path(spec.origin)] if spec.origin and spec.origin.endswith(".py") else []
+
+
+def _in_folder(folder: Path, name: str) -> list[Path]:
+    """The package or else the module `name`, as Python would find it there."""
+    package, module = folder / name, folder / f"{name}.py"
+    if (package / "__init__.py").is_file():
+        return [package]
+    if module.is_file():
+        return [module]
+    return [package] if package.is_dir() and any(package.glob("*.py")) else []
+
+
+def _sources(name: str, place: Path) -> Iterator[tuple[str, Path]]:
+    if place.is_file():
+        yield name, place
+        return
+    for path in sorted(place.rglob("*.py")):
+        inner = path.relative_to(place).with_suffix("").parts
+        inner = inner[:-1] if inner[-1] == "__init__" else inner
+        if all(part.isidentifier() for part in inner) and inner[-1:] != ("__main__",):
+            yield ".".join((name, *inner)), path
+
+
+def _functions(module: str, path: Path) -> Mapping[str, KernelFunction]:
+    stat = path.stat()
+    return _functions_of(module, path, stat.st_mtime_ns, stat.st_size)
+
+
+@cache
+def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping[str, KernelFunction]:
+    data = path.read_bytes()
+    try:
+        tree = ast.parse(data)
+    except SyntaxError as error:
+        source = Source(str(path), data.decode("utf-8", "replace"))
+        starts = source.line_starts()
+        line = min(max(error.lineno or 1, 1), len(starts))
+        at = min(starts[line - 1] + max((error.offset or 1) - 1, 0), len(source.text))
+        raise SchemaError("kernel-module", f"{module}: {error.msg}", Span(source, at, at + 1)) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SchemaError("kernel-module", f"{module} is not Python source: {error}") from None
+    functions = {}
+    for node in _definitions(tree.body):
+        arguments = node.args
+        names = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        functions[node.name] = KernelFunction(module, node.name, tuple(argument.arg for argument in names))
+    return functions
+
+
+def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions at the top level, also where they are defined under a condition."""
+    for node in body:
+        match node:
+            case ast.FunctionDef():
+                yield node
+            case ast.If(body=then, orelse=otherwise):
+                yield from _definitions([*then, *otherwise])
+            case ast.Try(body=tried, handlers=handlers, orelse=otherwise, finalbody=last):
+                yield from _definitions([*tried, *(x for h in handlers for x in h.body), *otherwise, *last])
+            case ast.With(body=inner):
+                yield from _definitions(inner)
+            case _:
+                pass

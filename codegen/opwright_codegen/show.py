@@ -1,0 +1,107 @@
+"""The commands `show` and `table`: what is known of one operator."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from opwright_codegen.errors import SchemaError, nearest
+from opwright_codegen.generate import Job, read_operators, render_namespace
+
+if TYPE_CHECKING:
+    from opwright_codegen.model import Operator, OperatorSet
+
+__all__ = ["show", "table"]
+
+
+def show(job: Job, name: str, out: TextIO) -> int:
+    """Print what was declared for an operator, and the code generated from it; for all overloads of a base name."""
+    operators = read_operators(job)
+    found = _find(operators, name)
+    texts = {
+        namespace: render_namespace(
+            job, operators, namespace, job.folder(namespace, operators.namespaces) if job.output else None
+        )
+        for namespace in {operator.namespace for operator in found}
+    }
+    for index, operator in enumerate(found):
+        if index:
+            print(file=out)
+        _print_facts(operators, operator, out)
+        for file, lines in _code(texts[operator.namespace], operator):
+            print(f"\n  {file}", file=out)
+            out.writelines(f"    {line}".rstrip() + "\n" for line in lines)
+    return 0
+
+
+def table(name: str, out: TextIO) -> int:
+    """Print the dispatch table that the runtime computes, in a process of its own: the generator never imports it."""
+    code = "import sys, opwright; opwright.dispatch.dump(sys.argv[1])"
+    run = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        out.write(run.stdout)
+        return 0
+    last = run.stderr.strip().rpartition("\n")[2]
+    raise SchemaError("no-table", f"the runtime has no dispatch table of {name!r}: {last}")
+
+
+def _find(operators: OperatorSet, name: str) -> list[Operator]:
+    """The operator of this name, with or without namespace; or all overloads of one that has this base name."""
+    all_operators = operators.operators.values()
+    exact = [found for found in all_operators if name in (found.name, found.name.partition("::")[2])]
+    overloads = [found for found in all_operators if name in _base_names(found)]
+    if exact and exact[0].schema.name.overload:
+        return exact
+    if found := overloads or exact:
+        return found
+    known = {word for found in all_operators for word in (found.name.partition("::")[2], *_base_names(found))}
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else None
+    raise SchemaError("unknown-operator", f"no operator is called {name!r}", hint=hint)
+
+
+def _base_names(operator: Operator) -> tuple[str, str]:
+    qualified = operator.name.partition(".")[0]
+    return qualified, qualified.partition("::")[2]
+
+
+def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> None:
+    group = next((group for group in operators.groups if operator in group.members), None)
+    others = [member.name for member in group.members if member is not operator] if group else []
+    made = "made from" if operator.generated else "declared"
+    facts = [
+        ("schema", str(operator.schema)),
+        (made, str(operator.location)),
+        ("kind", operator.kind.name.lower() + (", a view" if operator.schema.is_view else "")),
+        ("variants", ", ".join(operator.variants)),
+        ("group", ", ".join(others)),
+        ("tags", ", ".join(sorted(operator.tags))),
+        ("meta", str(operator.meta or "")),
+        ("served by", operator.base_name or ""),
+        *(("kernels" if not index else "", line) for index, line in enumerate(_kernels(operator))),
+    ]
+    print(operator.name, file=out)
+    for word, value in facts:
+        if value:
+            print(f"  {word:10}{value}", file=out)
+
+
+def _kernels(operator: Operator) -> Iterator[str]:
+    width = max((len(key) for key, _ in operator.dispatch), default=0)
+    for key, kernel in operator.dispatch:
+        yield f"{key:{width}}  {kernel}"
+
+
+def _code(texts: dict[str, str], operator: Operator) -> Iterator[tuple[str, list[str]]]:
+    """From each generated file the blocks that stand under the operator's schema, up to the next two empty lines."""
+    heading = f"# {str(operator.schema).removeprefix(operator.namespace + '::')}"
+    for name, text in texts.items():
+        lines = text.splitlines()
+        for start, line in enumerate(lines):
+            if line.strip() == heading:
+                end = start + 1
+                while end < len(lines) and lines[end : end + 2] != ["", ""]:
+                    end += 1
+                yield name, lines[start:end]

@@ -1,0 +1,220 @@
+"""Puts generated files in place: only what changed, each whole or not at all, and nothing that is not ours.
+
+`manifest.json` names the files of a folder that were generated; no others are replaced or removed. It is written before
+a file that it does not name yet, and again after the last: a run that is killed leaves old and new files, all of them
+named, and the next run completes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from opwright_codegen.errors import SchemaError
+
+__all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "manifest_names", "replace_file"]
+
+MANIFEST = "manifest.json"
+_TEMPORARY = ".opwright-"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a run would do to `folder`: names of files, with slashes; `texts` holds what those written shall hold."""
+
+    folder: Path
+    texts: Mapping[str, str]
+    created: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    named: frozenset[str]  # by the manifest, up to now
+
+    def __bool__(self) -> bool:
+        return bool(self.created or self.changed or self.removed)
+
+    def diff(self) -> Iterator[str]:
+        """Lines of a unified diff, without line ends."""
+        import difflib
+
+        for name in sorted((*self.created, *self.changed, *self.removed)):
+            old = _read(self.folder / name) or b""
+            before = old.decode("utf-8", "replace").splitlines()
+            after = self.texts.get(name, "").splitlines()
+            path = _shown(self.folder / name)
+            source = "/dev/null" if name in self.created else path
+            target = "/dev/null" if name in self.removed else path
+            yield from difflib.unified_diff(before, after, source, target, lineterm="")
+
+    def apply(self) -> None:
+        """Do it. Raises OSError where the system refuses."""
+        if not self:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _locked(self.folder):
+            for left in self.folder.rglob(f"{_TEMPORARY}*"):  # of a run that was killed
+                left.unlink(missing_ok=True)
+            unnamed = [name for name in self.created if name not in self.named and name != MANIFEST]
+            if unnamed:
+                names = sorted({*self.named, *unnamed})
+                replace_file(self.folder / MANIFEST, _manifest_text({}, dict.fromkeys(names, "")))
+            for name in (*self.created, *self.changed):
+                if name != MANIFEST:
+                    (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    replace_file(self.folder / name, self.texts[name])
+            for name in self.removed:
+                _remove(self.folder, name)
+            replace_file(self.folder / MANIFEST, self.texts[MANIFEST])
+
+
+def compare(
+    folder: Path, outputs: Mapping[str, str], inputs: Mapping[str, str], *, partial: bool = False, force: bool = False
+) -> Changes:
+    """What has to change for `folder` to hold `outputs` (name to text), made from `inputs` (name to hash).
+
+    With `partial`, `outputs` are some of the files: the others stay. Raises SchemaError for a file in the way that the
+    manifest does not name and that differs from what would be written, unless `force`.
+    """
+    old = _read_manifest(folder, force)
+    names = sorted(outputs)
+    for name in names:
+        _check_name(name, folder)
+    texts = dict(outputs)
+    hashes = {name: content_hash(text.encode()) for name, text in outputs.items()}
+    kept = {name: digest for name, digest in old.items() if partial and name not in outputs}
+    texts[MANIFEST] = _manifest_text(inputs, dict(sorted((kept | hashes).items())))
+    created, changed, unchanged, foreign = [], [], [], []
+    for name in (*names, MANIFEST):
+        found = _read(folder / name)
+        if found is None:
+            created.append(name)
+        elif found == texts[name].encode():
+            unchanged.append(name)
+        else:
+            changed.append(name)
+            if name not in old and name != MANIFEST:
+                foreign.append(name)
+    if foreign and not force:
+        shown = ", ".join(_shown(folder / name) for name in foreign)
+        hint = "move it away, choose another folder, or give --force to replace it"
+        raise SchemaError("foreign-file", f"{shown}: exists, and was not generated", hint=hint)
+    gone = () if partial else tuple(name for name in old if name not in outputs and (folder / name).is_file())
+    return Changes(folder, texts, tuple(created), tuple(changed), gone, tuple(unchanged), frozenset(old))
+
+
+def manifest_names(folder: Path) -> tuple[str, ...]:
+    """The files in `folder` that were generated, by its manifest; none where there is no manifest that can be read."""
+    try:
+        return tuple(_read_manifest(folder, force=False))
+    except SchemaError:
+        return ()
+
+
+def content_hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Make `path` hold `text`, at once: whoever reads it sees the old file or the new one."""
+    temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
+    try:
+        temporary.write_bytes(text.encode())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def depfile(targets: Iterable[Path], sources: Iterable[Path]) -> str:
+    """A rule for make and ninja: the targets depend on the sources."""
+    left = " ".join(map(_escape, targets))
+    right = " \\\n  ".join(map(_escape, sources))
+    return f"{left}: \\\n  {right}\n"
+
+
+def _escape(path: Path) -> str:
+    text = path.as_posix().replace("$", "$$")
+    for char in ("\\", "#", " "):
+        text = text.replace(char, f"\\{char}")
+    return text
+
+
+def _manifest_text(inputs: Mapping[str, str], outputs: Mapping[str, str]) -> str:
+    from opwright_codegen import VERSION
+
+    document = {"generator": f"opwright {VERSION}", "inputs": dict(inputs), "outputs": dict(outputs)}
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _read_manifest(folder: Path, force: bool) -> dict[str, str]:
+    """Names and hashes of the generated files."""
+    path = folder / MANIFEST
+    data = _read(path)
+    if data is None:
+        return {}
+    try:
+        outputs = json.loads(data)["outputs"]
+        if not all(isinstance(part, str) for item in outputs.items() for part in item):
+            raise TypeError
+        for name in outputs:
+            _check_name(name, folder)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, SchemaError):
+        if force:
+            return {}
+        hint = "restore it, or give --force to write a new one"
+        raise SchemaError("manifest", f"{_shown(path)} is not a manifest of ours", hint=hint) from None
+    return dict(outputs)
+
+
+def _check_name(name: str, folder: Path) -> None:
+    """Refuse what would lead out of the folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or {"\\", ":", "\0"} & set(name) or name == MANIFEST:
+        raise SchemaError("output-name", f"{name!r} is not a name for a file in {_shown(folder)}")
+
+
+def _read(path: Path) -> bytes | None:
+    """None where there is no such file. Raises SchemaError where something else is in its place."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError:
+        raise SchemaError("foreign-file", f"{_shown(path)} is a folder", hint="a file is to be written there") from None
+
+
+def _remove(folder: Path, name: str) -> None:
+    path = folder / name
+    path.unlink(missing_ok=True)
+    for parent in path.relative_to(folder).parents[:-1]:
+        with suppress(OSError):  # others have files there
+            (folder / parent).rmdir()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One run at a time writes to `folder`. Where the system has no such locks, files are still whole."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _shown(path: Path) -> str:
+    try:
+        return path.relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.as_posix()
