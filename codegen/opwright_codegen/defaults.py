@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from opwright_codegen.types import BaseType, ListType, Type
+from opwright_codegen.types import BaseType, Type
 
 __all__ = ["Default", "EnumName", "Literal", "Value", "default_of"]
 
@@ -109,7 +109,11 @@ def _value(literal: Literal, type: str) -> Value:
         return _string(literal[1:-1])
     if literal in _WORDS:
         return _WORDS[literal]
-    if literal[0] in "-.0123456789" or literal in ("inf", "nan") or literal[-1] == "j" and literal[:3] in ("inf", "nan"):
+    if (
+        literal[0] in "-.0123456789"
+        or literal in ("inf", "nan")
+        or (literal[-1] == "j" and literal[:3] in ("inf", "nan"))
+    ):
         return _number(literal, type)
     if type == "Device":
         return literal

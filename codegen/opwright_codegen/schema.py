@@ -19,7 +19,7 @@ __all__ = ["Argument", "Default", "EnumName", "FunctionSchema", "OperatorName", 
 _DUNDER = re.compile(r"__([^_]+)__")
 # Names N for which `__iN__` is Python's augmented assignment; PyTorch spells some of them its own way.
 _AUGMENTED = frozenset(
-    "add sub mul div truediv floordiv mod pow matmul lshift rshift and xor or".split(),
+    ["add", "sub", "mul", "div", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "xor", "or"],
 )
 _TENSOR_OPTIONS = (
     ("dtype", BaseType("ScalarType")),
@@ -268,6 +268,12 @@ class FunctionSchema:
             self.is_varret,
         )
 
+    def compatible_with(self, old: FunctionSchema) -> list[str]:
+        """Why calls written for `old` would break under this schema; empty when this one may replace it."""
+        from opwright_codegen.schema_compat import incompatibilities
+
+        return incompatibilities(self, old)
+
     def _written_results(self) -> list[Return]:
         """A result for each written argument that is not among the returns: self, the out arguments, then others."""
         mutated = self.mutated_arguments
@@ -285,9 +291,7 @@ def _bare(argument: Argument, keep_default: bool) -> Argument:
     """The argument without annotations and, unless kept, default."""
     if argument.annotation is None and not argument.list_annotations and (keep_default or argument.default is None):
         return argument
-    return Argument(
-        argument.name, argument.type, argument.default if keep_default else None, None, argument.kwarg_only
-    )
+    return Argument(argument.name, argument.type, argument.default if keep_default else None, None, argument.kwarg_only)
 
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -1,4 +1,4 @@
-"""A lexer for Lark that is quick because it keeps only what the schema's model needs: the kind and text of each token."""
+"""A lexer for Lark that is quick because it keeps only what the model of a schema needs: a token's kind and text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class QuickLexer(Lexer):
     text again with Lark's own lexer.
     """
 
-    __future_interface__ = 2  # type: ignore[assignment] # the interface that hands the parser's state to `lex`
+    __future_interface__ = 2  # the interface that hands the parser's state to `lex`
 
     def __init__(self, conf: LexerConf) -> None:
         terminals = sorted(
@@ -62,7 +62,7 @@ class QuickLexer(Lexer):
             match = (by_state.get(stack[-1]) or self._matcher(stack[-1], parser_state))(text, position)
             if match is None:
                 if text[position:].strip(" \t\r\n"):
-                    raise UnexpectedCharacters(text, position, 1, position + 1)
+                    raise UnexpectedCharacters(text, position, 1, position + 1)  # type: ignore[no-untyped-call]
                 return
             kind = match.lastgroup
             value = match[kind]  # type: ignore[index] # every alternative is a named group

@@ -25,9 +25,7 @@ from opwright_codegen.types import (
 __all__ = ["ArgumentParts", "ReturnParts", "SchemaParts", "Typed", "UnreadableError", "grammar", "parse_parts"]
 
 
-
-
-MAX_LENGTH = 100_000  # characters in a schema; PyTorch's longest has 1,200
+MAX_LENGTH = 20_000  # characters in a schema; PyTorch's longest has 1,200
 MAX_DEPTH = 32  # types in types, lists in lists; more would only try Python's recursion limit
 MAX_SIZE = 2**31 - 1  # of a sized list
 START_RULES = ("schema", "argument", "result", "flat_type")

@@ -1,4 +1,4 @@
-"""What the schema of a declared operator may say, beyond syntax: types that exist, names, defaults, aliases, out arguments."""
+"""What the schema of a declared operator may say, beyond syntax: types, names, defaults, aliases, out arguments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, O
 __all__ = ["KNOWN_TYPES", "check_types", "schema_problems"]
 
 KNOWN_TYPES = frozenset(
-    """Tensor int float bool str complex Scalar number SymInt SymFloat SymBool ScalarType Layout Device DeviceIndex
-    MemoryFormat Generator Storage Stream QScheme Dimname DimVector ConstQuantizerPtr GraphModule NoneType Any
-    AnyEnumType AnyClassType AnyListType AnyTupleType Capsule PyObject""".split()
+    {
+        *("Tensor", "int", "float", "bool", "str", "complex", "Scalar", "number", "SymInt", "SymFloat", "SymBool"),
+        *("ScalarType", "Layout", "Device", "DeviceIndex", "MemoryFormat", "Generator", "Storage", "Stream", "QScheme"),
+        *("Dimname", "DimVector", "ConstQuantizerPtr", "GraphModule", "Capsule", "PyObject", "NoneType"),
+        *("Any", "AnyEnumType", "AnyClassType", "AnyListType", "AnyTupleType"),
+    }
 )
 _GENERIC_ARITY = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1}
 _CUSTOM_CLASS = "__torch__.torch.classes."
-_TYPE_HINTS = {
+_TYPE_HINTS: dict[str, str] = {
     **dict.fromkeys(
         ["int64_t", "int32_t", "long", "size_t", "int64", "integer", "Int", "SymInteger"],
         "write int, or SymInt for a size that may be symbolic",
@@ -29,7 +32,9 @@ _TYPE_HINTS = {
     **dict.fromkeys(["string", "String", "std.string", "string_view", "char"], "write str"),
     **dict.fromkeys(["boolean", "Bool", "bool_"], "write bool"),
     **dict.fromkeys(["dtype", "torch.dtype", "DType"], "write ScalarType"),
-    **dict.fromkeys(["tensor", "torch.Tensor", "at.Tensor", "Tensors", "ndarray", "array", "TensorList"], "write Tensor"),
+    **dict.fromkeys(
+        ["tensor", "torch.Tensor", "at.Tensor", "Tensors", "ndarray", "array", "TensorList"], "write Tensor"
+    ),
     **dict.fromkeys(["device", "torch.device"], "write Device"),
     **dict.fromkeys(["Optional", "optional"], "an optional value is written TYPE?"),
     **dict.fromkeys(["List", "list", "Sequence", "vector", "ArrayRef", "IntArrayRef"], "a list is written TYPE[]"),
@@ -47,7 +52,7 @@ class _Problem(NamedTuple):
     code: str
     message: str
     part: Literal["name", "argument", "argument name", "default", "return", "whole"]
-    index: int = 0
+    place: int = 0
     hint: str | None = None
 
 
@@ -75,20 +80,20 @@ def _errors(schema: FunctionSchema, problems: list[_Problem]) -> list[SchemaErro
 
 
 def _span(schema: FunctionSchema, problem: _Problem) -> Span:
-    from opwright_codegen.schema_errors import locate
+    from opwright_codegen.schema_spans import locate
 
     spans = locate(schema.text if schema.text is not None else str(schema), schema.span)
     match problem.part:
         case "name":
             return spans.name
         case "argument":
-            return spans.arguments[problem.index].type
+            return spans.arguments[problem.place].type
         case "argument name":
-            return spans.arguments[problem.index].name
+            return spans.arguments[problem.place].name
         case "default":
-            return spans.arguments[problem.index].default or spans.arguments[problem.index].whole
+            return spans.arguments[problem.place].default or spans.arguments[problem.place].whole
         case "return":
-            return spans.returns[problem.index].whole
+            return spans.returns[problem.place].whole
         case "whole":
             return spans.whole
 
@@ -134,7 +139,7 @@ def _of_type(type: Type, part: Literal["argument", "return"], index: int, variab
                 yield from _of_type(arg, part, index, variables)
         case ClassType(path):
             if not (path.startswith(_CUSTOM_CLASS) and path.count(".") >= 4):
-                hint = _TYPE_HINTS.get(path, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
+                hint: str | None = _TYPE_HINTS.get(path, f"a custom class is written {_CUSTOM_CLASS}NAMESPACE.NAME")
                 yield _Problem("unknown-type", f"unknown type specifier '{path}'", part, index, hint)
         case BaseType(name):
             if name not in KNOWN_TYPES and not (variables and name[0].islower()):
@@ -197,7 +202,9 @@ def _of_name(schema: FunctionSchema) -> Iterator[_Problem]:
         yield _Problem("reserved-suffix", "operator names that end in _out are reserved", "name", 0, hint)
     if "functional" in name.overload and schema.kind is not SchemaKind.FUNCTIONAL:
         hint = "choose another overload name"
-        yield _Problem("reserved-overload", f"the overload says functional, the schema is {schema.kind.value}", "name", 0, hint)
+        yield _Problem(
+            "reserved-overload", f"the overload says functional, the schema is {schema.kind.value}", "name", 0, hint
+        )
 
 
 def _of_order(schema: FunctionSchema) -> Iterator[_Problem]:
@@ -214,7 +221,12 @@ def _of_order(schema: FunctionSchema) -> Iterator[_Problem]:
             first_default = first_default or argument.name
         elif first_default is not None:
             message = f"argument '{argument.name}' has no default, but follows '{first_default}', which has one"
-            yield _Problem("default-order", message, "argument name", i, "give it a default, or put it before, or after '*'")
+            yield _Problem(
+                "default-order", message, "argument name", i, "give it a default, or put it before, or after '*'"
+            )
+    if schema.is_vararg and any(a.default is not None for a in schema.arguments):
+        at = next(i for i, a in enumerate(schema.arguments) if a.default is not None)
+        yield _Problem("vararg-default", "arguments before '...' have no defaults", "default", at)
     names: set[str] = set()
     for i, result in enumerate(schema.returns):
         if result.name is not None and result.name in names:
@@ -226,7 +238,7 @@ _TENSOR = BaseType("Tensor")
 
 
 def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
-    """What an operator that writes to arguments may return, so that variants of one operator can stand for each other."""
+    """What an operator that writes to arguments may return, so that variants can stand for each other."""
     if schema.name.inplace:
         yield from _of_inplace(schema)
     mutated = schema.mutated_arguments
@@ -260,7 +272,9 @@ def _of_inplace(schema: FunctionSchema) -> Iterator[_Problem]:
     own = schema.self_argument
     if own is None or not own.is_write:
         hint = f"write Tensor(a!) {own.name if own else 'self'}, or a name without the final '_'"
-        yield _Problem("inplace-self", f"in-place operator {schema.name} does not write to its self argument", "name", 0, hint)
+        yield _Problem(
+            "inplace-self", f"in-place operator {schema.name} does not write to its self argument", "name", 0, hint
+        )
         return
     if own.type != _TENSOR:
         if schema.returns:
@@ -278,7 +292,9 @@ def _of_out(schema: FunctionSchema, outs: list[Argument]) -> Iterator[_Problem]:
         yield _Problem("inplace-out", "an in-place operator has no out arguments", "argument", first)
     for i, argument in enumerate(schema.arguments[first:], first):
         if not argument.is_write:
-            message = f"argument '{argument.name}', which is not written to, cannot follow out argument '{outs[0].name}'"
+            message = (
+                f"argument '{argument.name}', which is not written to, cannot follow out argument '{outs[0].name}'"
+            )
             yield _Problem("argument-after-out", message, "argument name", i, "out arguments come last")
     if any(a.type != _TENSOR for a in outs):
         if schema.returns:

@@ -86,7 +86,7 @@ class Span(NamedTuple):
 
 
 def _visible(text: str) -> str:
-    """The text as it may be printed: tabs as spaces, what does not print (control characters, surrogates) as one mark."""
+    """The text as it may be printed: tabs as spaces; control characters, surrogates and the like as one mark."""
     if text.isprintable():
         return text
     return "".join(_TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)

@@ -1,0 +1,292 @@
+"""Every schema of PyTorch reads, prints back as it is, and means what PyTorch's two parsers say it means."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from opwright_codegen.schema import FunctionSchema, SchemaKind
+from opwright_codegen.schema_rules import check_types, schema_problems
+from opwright_codegen.types import Annotation, BaseType, ClassType, GenericType, ListType, OptionalType, Type, annotated
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+model: Any = pytest.importorskip("torchgen.model", reason="torchgen comes with PyTorch")
+pytestmark = pytest.mark.oracle
+
+
+@cache
+def native() -> list[str]:
+    spec = find_spec("torchgen")
+    assert spec is not None and spec.origin is not None
+    path = Path(spec.origin).parent / "packaged/ATen/native/native_functions.yaml"
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [entry["func"] for entry in yaml.load(path.read_text(encoding="utf-8"), Loader=loader)]
+
+
+@cache
+def registered() -> list[Any]:
+    return list(torch._C._jit_get_all_schemas())
+
+
+def _spaced(text: str) -> str:
+    """Whitespace normalised: native_functions.yaml writes lists `[0,1]`, where the runtime and we print `[0, 1]`."""
+    return re.sub(r",(?! )(?=[^\"']*\])", ", ", text)
+
+
+def test_native_functions_print_back() -> None:
+    assert len(native()) == 2584
+    for text in native():
+        assert str(FunctionSchema.parse(text)) == _spaced(text)
+
+
+def test_registered_schemas_print_back() -> None:
+    """Identically, defaults and the order of alias sets included.
+
+    PyTorch itself changes eight of them when it reads what it printed (`Tensor(b|a)` comes back as `Tensor(a|b)`):
+    there, sets are equal whatever their order, and the order written is kept.
+    """
+    assert len(registered()) == 4374
+    for schema in registered():
+        ours = FunctionSchema.parse(str(schema))
+        assert str(ours) == str(schema)
+        assert FunctionSchema.parse(str(ours)) == ours
+        check_types(ours, type_variables=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ('f(Device d="cuda:0") -> ()', 'f(Device d="cuda:0") -> ()'),
+        ("f(complex c=1j) -> ()", "f(complex c=0.+1.j) -> ()"),
+        ("f(Tensor(a!)?[] x) -> ()", "f(Tensor(a!)?[] x) -> ()"),
+    ],
+)
+def test_what_pytorch_prints_and_cannot_read(text: str, printed: str) -> None:
+    theirs = str(torch._C.parse_schema(text))
+    with pytest.raises((RuntimeError, ValueError)):
+        torch._C.parse_schema(theirs)
+    ours = FunctionSchema.parse(theirs)
+    assert str(ours) == printed
+    assert ours == FunctionSchema.parse(text)
+
+
+def _annotation(theirs: Any) -> Annotation | None:
+    if theirs is None:
+        return None
+    return Annotation(tuple(theirs.alias_set), theirs.is_write, tuple(theirs.alias_set_after))
+
+
+def test_torchgen_agrees_on_arguments_and_returns() -> None:
+    for text in native():
+        ours, theirs = FunctionSchema.parse(text), model.FunctionSchema.parse(text)
+        arguments = theirs.arguments
+        order = [*arguments.flat_positional, *arguments.flat_kwarg_only, *arguments.out]
+        kwarg_only = [False] * len(arguments.flat_positional)
+        kwarg_only += [True] * (len(arguments.flat_kwarg_only) + len(arguments.out))
+        assert [a.name for a in ours.out_arguments] == [a.name for a in arguments.out]
+        assert [a.kwarg_only for a in ours.arguments] == kwarg_only
+        for mine, other in zip(ours.arguments, order, strict=True):
+            assert (mine.name, str(mine.type), mine.annotation) == (
+                other.name,
+                str(other.type),
+                _annotation(other.annotation),
+            )
+            assert mine.is_write == other.is_write
+            assert (mine.default and mine.default.text) == (other.default and _spaced(other.default))
+            assert mine.type.is_tensor_like == other.type.is_tensor_like()
+        for result, other in zip(ours.returns, theirs.returns, strict=True):
+            assert (result.name, str(result.type), result.annotation) == (
+                other.name,
+                str(other.type),
+                _annotation(other.annotation),
+            )
+
+
+def test_torchgen_agrees_on_names() -> None:
+    for text in native():
+        ours, theirs = FunctionSchema.parse(text).name, model.FunctionSchema.parse(text).name
+        assert str(ours) == str(theirs)
+        assert ours.overload == theirs.overload_name
+        assert ours.inplace == theirs.name.inplace
+        assert (ours.dunder is not None) == theirs.name.dunder_method
+        assert str(ours.functional().base) == str(theirs.remove_inplace().name) or theirs.name.functional_overload
+
+
+def test_torchgen_agrees_on_kinds() -> None:
+    """Except that it calls functional what writes to an argument called self under a name that is not in-place."""
+    only_self = set()
+    for text in native():
+        ours, theirs = FunctionSchema.parse(text), model.FunctionSchema.parse(text)
+        if ours.kind.value != theirs.kind().name:
+            assert (ours.kind, theirs.kind().name) == (SchemaKind.MUTABLE, "functional")
+            assert [a.name for a in ours.mutated_arguments] == ["self"]
+            only_self.add(str(ours.name))
+    assert only_self == {"set_data", "retain_grad", "record_stream"}
+
+
+def test_torchgen_agrees_on_signatures() -> None:
+    """The same operators have the same signature; ours leaves out defaults, of which variants sometimes differ."""
+    groups: dict[Any, set[str]] = {}
+    theirs: dict[Any, set[str]] = {}
+    for text in native():
+        other = model.FunctionSchema.parse(text)
+        groups.setdefault(FunctionSchema.parse(text).signature(keep_defaults=True), set()).add(str(other.name))
+        # bernoulli.p gets a default there, which its text does not have.
+        key = str(other.signature()).replace("float p=0.5", "float p") if "bernoulli" in text else other.signature()
+        theirs.setdefault(key, set()).add(str(other.name))
+    wanted = {frozenset(names) for names in theirs.values()}
+    assert {frozenset(n) for n in groups.values() if not any("bernoulli" in name for name in n)} == {
+        names for names in wanted if not any("bernoulli" in name for name in names)
+    }
+
+
+def test_declarations_of_pytorch_follow_the_rules() -> None:
+    assert [str(p) for text in native() for p in schema_problems(FunctionSchema.parse(text))] == []
+
+
+_RUNTIME_NAMES = {"Scalar": "number", "SymInt": "int", "SymBool": "bool", "ScalarType": "int", "Layout": "int"}
+_RUNTIME_NAMES |= {"MemoryFormat": "int", "DeviceIndex": "int", "ConstQuantizerPtr": "int", "number": "number"}
+
+
+def _runtime(type: Type) -> str:
+    """The type as `str(torch._C.Type)` says it."""
+    match type:
+        case OptionalType(elem):
+            return f"Optional[{_runtime(elem)}]"
+        case ListType(elem):
+            return f"List[{_runtime(elem)}]"
+        case GenericType(name, args):
+            return f"{name}[{', '.join(map(_runtime, args))}]"
+        case BaseType(name):
+            return _RUNTIME_NAMES.get(name, name)
+        case ClassType(path):
+            return path
+
+
+def test_the_runtime_agrees() -> None:
+    for theirs in registered():
+        ours = FunctionSchema.parse(str(theirs))
+        assert f"{ours.name.namespace}::{ours.name.base}" == theirs.name
+        assert ours.name.overload == theirs.overload_name
+        assert bool(ours.mutated_arguments) == theirs.is_mutable
+        for mine, other in zip(ours.arguments, theirs.arguments, strict=True):
+            assert (mine.name, mine.kwarg_only) == (other.name, other.kwarg_only)
+            assert _runtime(mine.type) == str(other.type)
+            assert (mine.default is not None) == other.has_default_value()
+            if mine.default is not None:
+                assert _plain(mine.default.value) == other.default_value
+            assert (mine.is_write) == (other.alias_info is not None and other.alias_info.is_write)
+        for result, other in zip(ours.returns, theirs.returns, strict=True):
+            assert (result.name or "") == (other.name or "")
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+DEFAULTS = [
+    *("int x=-1", "int x=9223372036854775807", "float x=1", "float x=-1.5e-3", "float x=1e-05", "float x=.5"),
+    *("float x=1.", "float x=5E3", "int[2] d=1", "int[2] d=[0,1]", "int[] d=[]", "int[]? d=None", "float[] d=[1,2.5]"),
+    *("bool[3] x=[True,False,True]", 'str s="a,b)c"', "str s='it'", r'str s="a\nb"', r'str s="a\"b"', "str s='a\"b'"),
+    *(r"str s='\''", r'str s="\t\\"', "SymInt[2] s=1", "SymInt[2]? s=None", "complex c=1j", "Scalar s=1"),
+    *("Scalar s=1.5", "Scalar s=True", "Tensor? t=None", "bool b=False", "str? s=None"),
+]
+
+
+@pytest.mark.parametrize("argument", DEFAULTS)
+def test_the_runtime_agrees_on_the_value_of_a_default(argument: str) -> None:
+    theirs = torch._C.parse_schema(f"f({argument}) -> ()").arguments[0]
+    default = FunctionSchema.parse(f"f({argument}) -> ()").arguments[0].default
+    assert default is not None
+    assert repr(_plain(default.value)) == repr(theirs.default_value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f( Tensor   x ,int y )->Tensor",
+        "f(Tensor (a!) x, Tensor( b )[] y, Tensor [] z, int [ 2 ]? w)->(Tensor (a!),int)",
+        "f(Tensor(a!->b) x) -> (Tensor)",
+        "f(int?? x) -> None",
+        "f(int x, *) -> (Tensor y)",
+        "f(*, int x, ...) -> ...",
+    ],
+)
+def test_the_runtime_prints_ragged_text_the_same(text: str) -> None:
+    assert str(FunctionSchema.parse(text)) == str(torch._C.parse_schema(text))
+
+
+_OLD = "f(Tensor(a) self, int n, float x=1.0, *, Tensor? w=None, int[2] k=1) -> (Tensor(a), Tensor? y)"
+_OLD_OUT = "f.out(Tensor self, int n, *, int k=1, Tensor(a!) out) -> Tensor(a!)"
+REPLACEMENTS = [
+    (_OLD, new)
+    for new in [
+        _OLD,
+        _OLD.replace("int n", "int? n"),
+        _OLD.replace("int n", "Scalar n"),
+        _OLD.replace("int n", "SymInt n"),
+        _OLD.replace("int n", "float n"),
+        _OLD.replace("int n", "int m"),
+        _OLD.replace("int n", "int n=1"),
+        _OLD.replace("int n, ", ""),
+        _OLD.replace("x=1.0", "x"),
+        _OLD.replace("x=1.0", "x=2.0"),
+        _OLD.replace("x=1.0, *", "x=1.0, int z=3, *"),
+        _OLD.replace("k=1)", "k=1, int z=3)"),
+        _OLD.replace("k=1)", "k=1, int z)"),
+        _OLD.replace("int[2] k", "int[3] k"),
+        _OLD.replace("*, Tensor? w=None", "Tensor? w=None, *"),
+        _OLD.replace("*, Tensor? w=None, int[2] k=1", "*, int[2] k=1, Tensor? w=None"),
+        _OLD.replace("float x=1.0, *, ", "*, float x=1.0, "),
+        _OLD.replace("Tensor? w", "Tensor w"),
+        _OLD.replace("Tensor? y", "Tensor y"),
+        _OLD.replace("Tensor? y", "Tensor? z"),
+        _OLD.replace("Tensor? y", "Tensor[] y"),
+        _OLD.replace(", Tensor? y", ""),
+        _OLD.replace("Tensor(a) self", "Tensor self"),
+        _OLD.replace("f(", "f.g("),
+    ]
+] + [
+    (_OLD_OUT, new)
+    for new in [
+        _OLD_OUT,
+        _OLD_OUT.replace("k=1", "k=1, int z=2"),
+        _OLD_OUT.replace("k=1", "k=1, int z"),
+        _OLD_OUT.replace("int k=1, Tensor(a!) out", "Tensor(a!) out"),
+        _OLD_OUT.replace("Tensor(a!) out", "Tensor(a!) o"),
+        _OLD_OUT.replace("Tensor(a!) out) -> Tensor(a!)", "Tensor(a!) out, Tensor(b!) p) -> (Tensor(a!), Tensor(b!))"),
+    ]
+]
+REPLACEMENTS += [
+    ("f(int x) -> ()", "f(int x, ...) -> ()"),
+    ("f(int x) -> int", "f(int x) -> ..."),
+    ("f((int, float) x, int[] y) -> ()", "f((int, Scalar) x, Scalar[] y) -> ()"),
+    ("f((int, float) x, int[] y) -> ()", "f((int, Scalar) x, int[]? y) -> ()"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), REPLACEMENTS)
+def test_the_runtime_agrees_on_compatibility(old: str, new: str) -> None:
+    theirs = torch._C.parse_schema(new).is_backward_compatible_with(torch._C.parse_schema(old))
+    reasons = FunctionSchema.parse(new).compatible_with(FunctionSchema.parse(old))
+    assert (reasons == []) == theirs, reasons
+
+
+def test_annotated_types_print_as_the_runtime_does() -> None:
+    for text in [
+        "Tensor(a!)[](b!)",
+        "Tensor(a)[](b)",
+        "Tensor[](b!)",
+        "Tensor(a -> *)[]",
+        "Tensor(a!)[]?",
+        "Tensor(*)",
+    ]:
+        argument = FunctionSchema.parse(f"f({text} x) -> ()").arguments[0]
+        assert annotated(argument.type, argument.annotation, argument.list_annotations) == text
+        assert str(torch._C.parse_schema(f"f({text} x) -> ()")) == f"f({text} x) -> ()"
