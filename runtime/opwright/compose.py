@@ -1,0 +1,130 @@
+"""From a registration and a keyset to a function that takes every argument positionally."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, assert_never
+
+from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
+from opwright.devices import Device, backend_named
+from opwright.dispatch_errors import ambiguous, missing, unbound
+from opwright.dispatch_table import AMBIGUOUS
+from opwright.keys import (
+    ARRAYS,
+    BACKEND_SELECT,
+    CPU,
+    DENSE_CPU,
+    META,
+    ODD,
+    PRIVATE,
+    DispatchKey,
+    KeySet,
+)  # fmt: skip
+from opwright.plain_arrays import call_with_arrays
+from opwright.registrations import (
+    ArrayKernel,
+    BackendSelect,
+    Boxed,
+    Composite,
+    Fallthrough,
+    Lazy,
+    Shim,
+    Unbound,
+    UserKernel,
+    Wrapper,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["compose", "compose_arrays", "find_unloaded"]
+
+Function = Callable[..., Any]
+
+
+def compose(operator: Operator, keys: int) -> Function:
+    """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
+    key, entry = operator.first_entry(_start(keys))
+    registration = entry.registration
+    if registration is None:
+        raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
+    kernel = registration.kernel
+    if isinstance(kernel, Lazy):
+        assert kernel.loaded is not None  # find_unloaded came first
+        kernel = kernel.loaded
+    match kernel:
+        case Shim(general, dense):
+            return general if dense is None or keys & ODD else dense
+        case Composite(function):
+            return function
+        case UserKernel(function, with_keyset):
+            if with_keyset:
+                function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
+            return adapt_user_kernel(operator, function)
+        case ArrayKernel(function):
+            return adapt_array_kernel(operator, function)
+        case Wrapper(make):
+            return make(compose(operator, _below(operator, key, keys)))
+        case Boxed(function):
+            return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
+        case BackendSelect(position):
+            return _select_backend(operator, position)
+        case Unbound():
+            raise unbound(operator, key, entry)
+        case Fallthrough():
+            raise missing(operator, key, keys)
+        case _:
+            assert_never(kernel)
+
+
+def _start(keys: int) -> int:
+    """The keys to look through. A call without tensors begins where its backend is selected."""
+    return keys if keys & ~PRIVATE else keys | BACKEND_SELECT
+
+
+def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
+    return operator.without_fallthrough(keys) & (key.bit - 1 | PRIVATE)
+
+
+def compose_arrays(operator: Operator) -> Function:
+    """The kernel for plain NumPy arrays alone, with no mode switched on. The lock is held."""
+    _, entry = operator.first_entry(DENSE_CPU)
+    kernel = None if entry.registration is None else entry.registration.kernel
+    if isinstance(kernel, Lazy):
+        kernel = kernel.loaded
+    match kernel:
+        case Shim(arrays=function) if function is not None:
+            return function
+        case Composite(function):
+            return function
+        case _:
+            return lambda *args: call_with_arrays(operator, args)
+
+
+def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
+    """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+    keys = DENSE_CPU if keys == ARRAYS else _start(keys)
+    while True:
+        key, entry = operator.first_entry(keys)
+        kernel = entry.registration and entry.registration.kernel
+        if isinstance(kernel, Lazy) and kernel.loaded is None:
+            return kernel
+        if not isinstance(kernel, Wrapper):
+            return None
+        keys = _below(operator, key, keys)
+
+
+def _select_backend(operator: Operator, position: int) -> Function:
+    """For factories: the device argument says which backend's kernel makes the tensor."""
+
+    def select_backend(*args: Any) -> Any:
+        device = args[position]
+        keys = CPU if device is None else _backend_bit(device)
+        return (operator.table.get(keys) or operator.resolve(keys))(*args)
+
+    return select_backend
+
+
+def _backend_bit(device: Device) -> int:
+    return META if device.type == "meta" else backend_named(device).key

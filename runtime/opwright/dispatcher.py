@@ -1,0 +1,242 @@
+"""Operators: from a call's arguments to the kernel that serves them.
+
+Generated stubs look `table` up themselves; everything uncommon comes here: missing entries, plain arrays, wrong types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from opwright.compose import compose, compose_arrays, find_unloaded
+from opwright.conversion import Mismatch
+from opwright.dispatch_table import Entry, compute_entry
+from opwright.errors import DispatchError, RegistrationError
+from opwright.keys import ARRAYS, BACKENDS, RUNTIME, DispatchKey, KeySet
+from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
+from opwright.registrations import BackendSelect, Key, Registration, fallbacks, kernels, lock
+from opwright.signature import Signature, argument_error
+from opwright.state import active_modes
+from opwright.tensor import Tensor
+
+__all__ = ["Operator", "Overloads", "find_operator", "operators", "overloads"]
+
+Kernel = Callable[..., Any]
+
+
+class Overloads:
+    """The operators of one packet, in definition order, and which of them served the types of earlier calls."""
+
+    __slots__ = ("chosen", "operators")
+
+    def __init__(self) -> None:
+        self.operators: dict[str, Operator] = {}
+        self.chosen: dict[Any, Operator] = {}
+
+
+operators: Final[dict[str, Operator]] = {}
+overloads: Final[dict[str, Overloads]] = {}  # by packet name, `aten::add`
+
+
+class Operator:
+    """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
+
+    `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
+    `where` says where it is declared. `stub` is the generated function for it. Making one defines it; a name that is
+    taken raises RegistrationError.
+    """
+
+    __slots__ = (
+        "__weakref__", "_entries", "_signature", "arguments", "base", "declaration", "kwarg_only", "name", "namespace",
+        "overload", "registrations", "stub", "table", "tags", "where",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        declaration: str,
+        arguments: tuple[tuple[Any, ...], ...],
+        *,
+        kwarg_only: int | None = None,
+        where: str = "",
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.namespace, _, rest = name.partition("::")
+        self.base, _, self.overload = rest.partition(".")
+        self.declaration = declaration
+        self.arguments = arguments
+        self.kwarg_only = kwarg_only
+        self.where = where
+        self.tags = tags
+        self.table: dict[int, Kernel] = {}
+        self.stub: Kernel | None = None
+        self._signature: Signature | None = None
+        self._entries: dict[DispatchKey, Entry] = {}
+        with lock:
+            known = operators.setdefault(name, self)
+            if known is not self:
+                raise RegistrationError(
+                    f"{name} is defined multiple times with the same name and overload name: "
+                    f"first {_at(known)}, then {_at(self)}"
+                )
+            self.registrations: dict[Key, list[Registration]] = kernels.setdefault(name, {})
+            packet = overloads.setdefault(f"{self.namespace}::{self.base}", Overloads())
+            packet.operators[self.overload] = self
+            packet.chosen.clear()
+
+    @property
+    def signature(self) -> Signature:
+        """The arguments as calls need them."""
+        if self._signature is None:
+            self._signature = Signature(self)
+        return self._signature
+
+    @property
+    def schema(self) -> Any:
+        """The parsed schema, an `opwright_codegen.schema.FunctionSchema`; parsed anew at each use."""
+        from opwright import _schema
+
+        return _schema.parse(self.name + self.declaration)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        stub = self.stub
+        if stub is not None and not kwargs:
+            signature = self.signature
+            if signature.required <= len(args) <= signature.positional and len(signature.names) == signature.positional:
+                return stub(*args)
+        return self.call(*self.signature.bind(args, kwargs))
+
+    def call(self, *args: Any) -> Any:
+        """Dispatch. `args` are all of them in order, converted but for tensors.
+
+        Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
+        """
+        keys = 0
+        for position, is_list, is_optional in self.signature.tensors:
+            value = args[position]
+            if isinstance(value, Tensor) and not is_list:
+                keys |= value.keys
+            elif value is None and is_optional and not (is_list and self.signature.types[position][-1] != "?"):
+                continue
+            elif is_list and type(value) is list and all(isinstance(item, Tensor) for item in value):
+                for item in value:
+                    keys |= item.keys
+            else:
+                return self._call_uncommon(args)
+        modes = active_modes()
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = self.table.get(keys) or self.resolve(keys)
+        return kernel(*args)
+
+    def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
+        """Plain arrays, sequences that are no lists, lists with None; or an error."""
+        args = check_tensors(self, args)
+        if active_modes() is None and is_all_numpy(self.signature, args):
+            return (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
+        return call_with_arrays(self, args)
+
+    def convert(self, position: int, value: Any) -> Any:
+        """A value as kernels receive it for the argument at `position`. Raises ArgumentError."""
+        try:
+            return self.signature.converters[position](value)
+        except Mismatch as error:
+            raise argument_error(self, position, value, str(error)) from None
+
+    def redispatch(self, keyset: KeySet | int, *args: Any, **kwargs: Any) -> Any:
+        """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
+        bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
+        return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
+
+    def resolve(self, keys: int) -> Kernel:
+        """The kernel for a keyset, composed and stored. Raises DispatchError."""
+        # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
+        # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
+        # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
+        # comes between them: a table filled while another thread clears it would keep stale entries.
+        while True:
+            with lock:
+                if operators.get(self.name) is not self:
+                    raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
+                unloaded = find_unloaded(self, keys)
+                if unloaded is None:
+                    kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
+                    self.table[keys] = kernel
+                    return kernel
+            unloaded.load()
+
+    def entry(self, key: DispatchKey) -> Entry:
+        """What serves a runtime key. The lock is held."""
+        found = self._entries.get(key)
+        if found is None:
+            found = self._entries[key] = self._compute_entry(key)
+        return found
+
+    def _compute_entry(self, key: DispatchKey) -> Entry:
+        if key is DispatchKey.BackendSelect and not self.registrations.get(key) and self._is_factory:
+            position = self.signature.device
+            assert position is not None  # _is_factory says so
+            return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
+        return compute_entry(key, self.registrations, fallbacks)
+
+    @property
+    def _is_factory(self) -> bool:
+        """Whether calls are dispatched by a device argument: no tensors to go by, and kernels of several backends."""
+        return self.signature.device is not None and any(
+            isinstance(key, DispatchKey) and key.bit & BACKENDS and found for key, found in self.registrations.items()
+        )
+
+    def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
+        """The first key of a keyset that dispatch does not skip, and what serves it. The lock is held."""
+        bits = keys & RUNTIME
+        while bits:
+            bit = 1 << (bits.bit_length() - 1)
+            key = _KEY_OF[bit]
+            entry = self.entry(key)
+            if not entry.is_fallthrough:
+                return key, entry
+            bits ^= bit
+        return DispatchKey.Undefined, self.entry(DispatchKey.Undefined)
+
+    def without_fallthrough(self, keys: int) -> int:
+        """The keyset that kernels are handed: without the keys that this operator skips. The lock is held."""
+        for key in KeySet(keys):
+            if self.entry(key).is_fallthrough:
+                keys &= ~key.bit
+        return keys
+
+    def undefine(self) -> None:
+        """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
+        if operators.get(self.name) is self:
+            del operators[self.name]
+            packet = overloads[f"{self.namespace}::{self.base}"]
+            del packet.operators[self.overload]
+            packet.chosen.clear()
+            self.forget_table()
+
+    def forget_table(self) -> None:
+        """Drop everything computed from registrations. The lock is held."""
+        self._entries.clear()
+        self.table.clear()
+
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        return find_operator, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}{self.declaration}>"
+
+
+_KEY_OF: Final = {key.bit: key for key in DispatchKey if key.bit}
+
+
+def _at(operator: Operator) -> str:
+    return f"at {operator.where}" if operator.where else "at an unknown place"
+
+
+def find_operator(name: str) -> Operator:
+    """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    found = operators.get(name)
+    if found is None:
+        raise DispatchError(f"operator {name} does not exist")
+    return found

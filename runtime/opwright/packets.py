@@ -1,0 +1,191 @@
+"""All overloads of an operator under one name, and which of them a call means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.devices import Device, is_array
+from opwright.dispatcher import Operator, Overloads, overloads
+from opwright.errors import ArgumentError, DispatchError
+from opwright.registrations import lock
+from opwright.signature import argument_error
+from opwright.tensor import Tensor
+
+__all__ = ["Packet", "find_packet", "packet", "packets"]
+
+packets: Final[dict[str, Packet]] = {}
+_LONGEST: Final = 6  # of lists whose element types are looked at for the cache
+_SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
+_ONE_ELEMENT: Final = frozenset(
+    ["int", "SymInt", "float", "complex", "bool", "SymBool"]
+)  # tensors convert to these by their size
+
+
+class Packet:
+    """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
+
+    Calling it takes the first overload that fits. `stub` is the generated function that does so faster, if there is one.
+    """
+
+    __slots__ = ("__weakref__", "_chosen", "base", "name", "namespace", "operators", "stub")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.namespace, _, self.base = name.partition("::")
+        self.stub: Callable[..., Any] | None = None
+        with lock:
+            shared = overloads.setdefault(name, Overloads())
+        self.operators = shared.operators
+        self._chosen = shared.chosen
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads, `default` for the one without."""
+        return [name or "default" for name in self.operators]
+
+    def __getattr__(self, name: str) -> Operator:
+        found = self.operators.get("" if name == "default" else name)
+        if found is None:
+            raise AttributeError(f"{self.name} has no overload '{name}'; it has {', '.join(self.overloads())}")
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.call(args, kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the first overload that the arguments fit. Raises ArgumentError, with each one's reason, if none does."""
+        key = _types(args, kwargs)
+        operator = self._chosen.get(key) if key is not None else None
+        if operator is not None:
+            if operator.stub is not None and not kwargs:
+                return operator(*args)
+            return operator.call(*operator.signature.bind(args, kwargs))
+        operator, bound = self._choose(args, kwargs, key)
+        return operator.call(*bound)
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+        """The first overload that the arguments fit. Raises ArgumentError."""
+        key = _types(args, kwargs)
+        operator = self._chosen.get(key) if key is not None else None
+        return operator or self._choose(args, kwargs, key)[0]
+
+    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> tuple[Operator, list[Any]]:
+        reasons: list[ArgumentError] = []
+        by_types = key is not None
+        operators = tuple(self.operators.values())
+        for takes_scalars in (
+            False,
+            True,
+        ):  # a NumPy scalar is a number first, and an array where no overload takes one
+            for operator in operators:
+                by_types = by_types and _types_decide(operator, args, kwargs)
+                try:
+                    bound = operator.signature.bind(args, kwargs)
+                    _check_tensors(operator, bound, takes_scalars)
+                except ArgumentError as error:
+                    if not takes_scalars:
+                        reasons.append(error)
+                    continue
+                if by_types and not takes_scalars:
+                    with lock:
+                        if tuple(self.operators.values()) == operators:
+                            self._chosen[key] = operator
+                return operator, bound
+        raise _no_overload(self, reasons)
+
+    def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:
+        return find_packet, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Packet {self.name}: {', '.join(self.overloads())}>"
+
+
+def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the choice of an overload may be remembered by; None where types do not tell enough."""
+    types: list[Any] = []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind in _SIMPLE or isinstance(value, Tensor | np.dtype):
+            types.append(kind)
+        elif (kind is list or kind is tuple) and len(value) <= _LONGEST:
+            elements = tuple(map(type, value))
+            if not _SIMPLE.issuperset(elements):
+                return None
+            types.append((kind, elements))
+        else:
+            return None
+    return (tuple(types), tuple(kwargs)) if kwargs else tuple(types)
+
+
+def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the types of the arguments alone say if the overload fits: not where a tensor may convert to a number,
+    nor for names of devices and the like."""
+    signature = operator.signature
+    given = [*enumerate(args[: len(signature.types)])]
+    given += [(signature.positions[name], value) for name, value in kwargs.items() if name in signature.positions]
+    for position, value in given:
+        base = signature.types[position].rstrip("?[]0123456789")
+        if isinstance(value, str) and base != "str":
+            return base in ("Tensor", "int", "SymInt", "float", "Scalar")
+        holds_tensor = isinstance(value, Tensor | np.ndarray) or (
+            isinstance(value, list | tuple) and any(isinstance(item, Tensor | np.ndarray) for item in value)
+        )
+        if holds_tensor and base in _ONE_ELEMENT:
+            return False
+    return True
+
+
+def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) -> None:
+    """Raise ArgumentError where a tensor is declared and something else is given."""
+    signature = operator.signature
+    for position, is_list, _ in signature.tensors:
+        value = bound[position]
+        text = signature.types[position]
+        if value is None and text[-1] == "?":
+            continue
+        if not is_list:
+            fits = _is_tensor(value, takes_scalars)
+        elif isinstance(value, list | tuple):
+            fits = all(_is_tensor(item, takes_scalars) or (item is None and "?[" in text) for item in value)
+        else:
+            fits = False
+        if not fits:
+            raise argument_error(operator, position, value)
+
+
+def _is_tensor(value: Any, takes_scalars: bool) -> bool:
+    return isinstance(value, Tensor) or is_array(value) or (takes_scalars and isinstance(value, np.generic))
+
+
+def _no_overload(packet: Packet, reasons: list[ArgumentError]) -> ArgumentError:
+    if not reasons:
+        return ArgumentError(f"{packet.name} has no overloads left")
+    if len(reasons) == 1:
+        return reasons[0]
+    listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
+    return ArgumentError(f"no overload of {packet.name} fits the call:\n{listed}")
+
+
+def packet(name: str) -> Packet:
+    """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
+    with lock:
+        found = packets.get(name)
+        if found is None:
+            found = packets[name] = Packet(name)
+        return found
+
+
+def find_packet(name: str) -> Packet:
+    """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
+    found = packets.get(name)
+    if found is None or not found.operators:
+        raise DispatchError(f"operator {name} does not exist")
+    return found

@@ -1,0 +1,144 @@
+"""Operators on plain arrays: wrapped for the call, unwrapped after it, written ones keeping their identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.devices import is_array
+from opwright.errors import AutogradError
+from opwright.keys import GRAD, PRIVATE, RUNTIME
+from opwright.signature import Signature, argument_error
+from opwright.state import active_modes
+from opwright.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["call_with_arrays", "check_tensors", "is_all_numpy"]
+
+
+def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with sequences of tensors as lists. Raises ArgumentError for what is neither tensor nor array."""
+    checked = list(args)
+    signature = operator.signature
+    for position, is_list, _ in signature.tensors:
+        value = checked[position]
+        text = signature.types[position]
+        if value is None and text[-1] == "?":
+            continue
+        if not is_list:
+            checked[position] = _checked(operator, position, value, value, "")
+        elif isinstance(value, list | tuple):
+            checked[position] = [
+                None
+                if item is None and "?[" in text
+                else _checked(operator, position, value, item, f"element {index} is ")
+                for index, item in enumerate(value)
+            ]
+        else:
+            raise argument_error(operator, position, value)
+    return tuple(checked)
+
+
+def _checked(operator: Operator, position: int, value: Any, item: Any, where: str) -> Any:
+    if isinstance(item, Tensor | np.ndarray) or is_array(item):
+        return item
+    if isinstance(item, np.generic):  # what NumPy's reductions return: an array of no dimension
+        return np.asarray(item)
+    raise argument_error(operator, position, value, f"{where}{type(item).__name__} {item!r:.80}" if where else "")
+
+
+def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
+    """Whether there are tensor arguments and all of them are plain NumPy arrays."""
+    found = False
+    for position, is_list, _ in signature.tensors:
+        value = args[position]
+        for item in value if is_list and value is not None else (value,):
+            if type(item) is np.ndarray:
+                found = True
+            elif item is not None:
+                return False
+    return found
+
+
+def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | None = None) -> Any:
+    """A call whose tensor arguments may be plain arrays. Without a keyset, keys come from the arguments and the modes.
+
+    All plain: plain results. With a Tensor among them: Tensors, except written arrays, which are returned themselves.
+    Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.
+    """
+    call = _Call(operator, args)
+    modes = active_modes()
+    if keyset is None:
+        keys = call.keys if modes is None else (call.keys | modes.include) & modes.mask
+    else:
+        private = call.keys & PRIVATE & (-1 if modes is None else modes.mask)
+        keys = keyset & RUNTIME | private
+    if keys & GRAD and call.writes_array:
+        raise AutogradError(
+            f"{operator.name}() would write a result that requires grad into a plain array, which cannot record it; "
+            "pass a Tensor, or call it under no_grad"
+        )
+    kernel = operator.table.get(keys) or operator.resolve(keys)
+    return call.unwrap(kernel(*call.args))
+
+
+class _Call:
+    """One call's arguments with plain arrays wrapped, and the way back."""
+
+    __slots__ = ("args", "has_tensor", "keys", "operator", "originals", "writes_array", "written")
+
+    def __init__(self, operator: Operator, args: tuple[Any, ...]) -> None:
+        self.operator = operator
+        self.keys = 0
+        self.has_tensor = False
+        self.writes_array = False
+        self.originals: dict[int, tuple[Tensor, Any]] = {}  # by id of the wrapping Tensor, which is kept alive here
+        self.written: set[int] = set()
+        wrapped = list(args)
+        for position, is_list, _ in operator.signature.tensors:
+            value = args[position]
+            is_written = position in operator.signature.written
+            if is_list and value is not None:
+                wrapped[position] = [self._wrap(item, is_written) for item in value]
+            else:
+                wrapped[position] = self._wrap(value, is_written)
+        self.args = tuple(wrapped)
+
+    def _wrap(self, value: Any, is_written: bool) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, Tensor):
+            self.has_tensor = True
+            self.keys |= value.keys
+            return value
+        tensor = wrap(value)
+        self.keys |= tensor.keys
+        self.originals[id(tensor)] = tensor, value
+        if is_written:
+            self.writes_array = True
+            self.written.add(id(tensor))
+        return tensor
+
+    def unwrap(self, result: Any) -> Any:
+        """Results for the caller."""
+        for identity in self.written:
+            tensor, array = self.originals[identity]
+            if tensor.array is not array:
+                raise RuntimeError(
+                    f"{self.operator.name}() would have to resize a plain array from shape {tuple(array.shape)} to "
+                    f"{tuple(tensor.array.shape)}; pass an array of that shape, or a Tensor"
+                )
+        return self._unwrap(result) if self.originals else result
+
+    def _unwrap(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            original = self.originals.get(id(value))
+            if original is not None and (not self.has_tensor or id(value) in self.written):
+                return original[1]
+            return value if self.has_tensor else value.array
+        if isinstance(value, list | tuple):
+            return type(value)(map(self._unwrap, value)) if type(value) in (list, tuple) else value
+        return value

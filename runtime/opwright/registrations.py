@@ -1,0 +1,174 @@
+"""What is registered: the forms a kernel may have, and the registrations of every operator and key.
+
+Everything here is read and changed under `lock`, except `Lazy.load`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from opwright.keys import DispatchKey
+
+__all__ = [
+    "ArrayKernel",
+    "BackendSelect",
+    "Boxed",
+    "Composite",
+    "Fallthrough",
+    "Kernel",
+    "Key",
+    "Lazy",
+    "Registration",
+    "Shim",
+    "Unbound",
+    "UserKernel",
+    "Wrapper",
+    "fallbacks",
+    "fallthrough_kernel",
+    "kernels",
+    "lock",
+]  # fmt: skip
+
+Key = DispatchKey | str  # a str is a foreign key (Note [Foreign keys])
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shim:
+    """Generated, for a backend: takes every argument positionally, Tensors as Tensors.
+
+    `dense` serves calls in which no tensor has ODD, `arrays` those of plain NumPy arrays alone.
+    """
+
+    general: Function
+    dense: Function | None = None
+    arrays: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """Generated, over other operators: takes every argument positionally, tensors as the caller passed them."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class UserKernel:
+    """A function on Tensors, called as PyTorch calls Python kernels: keyword-only arguments by keyword, trailing
+    defaults left out, what it returns checked. With `with_keyset` the KeySet comes first."""
+
+    function: Function
+    with_keyset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayKernel:
+    """A function on the arrays of a backend, called positionally with every argument."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left."""
+
+    make: Callable[[Function], Function]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A function for every operator: `(operator, KeySet, args, kwargs)`."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSelect:
+    """For factories: dispatches by the device argument at `position`."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fallthrough:
+    """Skip the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Declared under this name in a schema file; no module has it."""
+
+    name: str
+
+
+class Lazy:
+    """A generated kernel in a module that is imported when a call first needs it (Note [Imports and the lock])."""
+
+    __slots__ = ("arrays", "dense", "general", "is_composite", "loaded", "module")
+
+    def __init__(self, module: str, general: str, dense: str, arrays: str, is_composite: bool) -> None:
+        self.module = module
+        self.general = general
+        self.dense = dense
+        self.arrays = arrays
+        self.is_composite = is_composite
+        self.loaded: Shim | Composite | None = None
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        module = importlib.import_module(self.module)
+        general = getattr(module, self.general)
+        if self.is_composite:
+            self.loaded = Composite(general)
+        else:
+            self.loaded = Shim(
+                general,
+                getattr(module, self.dense) if self.dense else None,
+                getattr(module, self.arrays) if self.arrays else None,
+            )
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.general}"
+
+
+Kernel = (
+    Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registration:
+    """A kernel at a key, and where it comes from. The newest of a key serves it."""
+
+    key: Key
+    kernel: Kernel
+    where: str = ""
+
+    @property
+    def is_fallthrough(self) -> bool:
+        """Whether dispatch skips the key."""
+        return isinstance(self.kernel, Fallthrough)
+
+
+lock: Final = threading.RLock()
+# By operator name, whether it is defined yet or not.
+kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Register this at a key to have dispatch skip it. A mark, not a kernel: calling it raises NotImplementedError."""
+    raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
+
+
+_DEFAULT: Final = "default"
+# PyTorch's own, and fallthroughs for the two backends it leaves without: our tensors always carry their Autograd key.
+fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
+    key: [Registration(key, Fallthrough(), _DEFAULT)]
+    for key in DispatchKey
+    if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
+    or (key.name.startswith("Autograd") and not key.is_alias)
+}

@@ -1,0 +1,146 @@
+"""Registering and removing kernels: atomic, under one lock, each change dropping the tables it makes stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from opwright.dispatcher import Operator, find_operator, operators
+from opwright.errors import RegistrationError
+from opwright.keys import BACKENDS, DispatchKey, parse_key
+from opwright.registrations import (
+    ArrayKernel,
+    BackendSelect,
+    Boxed,
+    Composite,
+    Fallthrough,
+    Kernel,
+    Key,
+    Lazy,
+    Registration,
+    Shim,
+    Unbound,
+    UserKernel,
+    Wrapper,
+    fallbacks,
+    fallthrough_kernel,
+    kernels,
+    lock,
+)  # fmt: skip
+
+__all__ = ["Handle", "as_key", "install", "register", "register_fallback"]
+
+Row = tuple[str, str, str, str, str, str]
+_FORMS = (ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, Shim, Unbound, UserKernel, Wrapper)
+
+
+class Handle:
+    """One registration, to be taken back: the one before it then serves its key again."""
+
+    __slots__ = ("_name", "registration")
+
+    def __init__(self, name: str | None, registration: Registration) -> None:
+        self._name = name  # of the operator; None for a fallback
+        self.registration = registration
+
+    def remove(self) -> None:
+        """Take the registration back. Doing so again has no effect."""
+        registration = self.registration
+        with lock:
+            found = _registered_at(self._name, registration.key)
+            if registration in found:
+                found.remove(registration)
+            _forget_tables(self._name)
+
+    def __repr__(self) -> str:
+        return f"<Handle {self._name or 'fallback'} at {self.registration.key}>"
+
+
+def _registered_at(name: str | None, key: Key) -> list[Registration]:
+    if name is not None:
+        return kernels.setdefault(name, {}).setdefault(key, [])
+    assert isinstance(key, DispatchKey)  # register_fallback takes no other
+    return fallbacks.setdefault(key, [])
+
+
+def _forget_tables(name: str | None) -> None:
+    """A fallback changes what every operator does."""
+    if name is None:
+        for operator in operators.values():
+            operator.forget_table()
+    elif name in operators:
+        operators[name].forget_table()
+
+
+def as_key(key: DispatchKey | str) -> Key:
+    """A key or a foreign key's name. Raises RegistrationError for text that names none."""
+    if isinstance(key, DispatchKey):
+        return key
+    try:
+        return parse_key(key)
+    except ValueError as error:
+        raise RegistrationError(str(error)) from None
+
+
+def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
+    """The kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
+    if isinstance(function, _FORMS):
+        return function
+    if function is fallthrough_kernel:
+        return Fallthrough()
+    if not callable(function):
+        raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+    return UserKernel(function)
+
+
+def register(
+    operator: Operator | str, key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = ""
+) -> Handle:
+    """Register a kernel for an operator, which need not be defined yet, at a key. The newest of a key serves it.
+
+    `kernel` is one of the forms of `opwright.registrations`, or a function on Tensors. Raises RegistrationError for an
+    unknown key, TypeError for what is no kernel.
+    """
+    name = operator if isinstance(operator, str) else operator.name
+    registration = Registration(as_key(key), as_kernel(kernel), where)
+    if registration.key is DispatchKey.Undefined:
+        raise RegistrationError(f"{name}: no kernel can be registered at Undefined; use CompositeExplicitAutograd")
+    with lock:
+        _registered_at(name, registration.key).append(registration)
+        _forget_tables(name)
+    return Handle(name, registration)
+
+
+def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any], *, where: str = "") -> Handle:
+    """Register what serves a key for every operator without a kernel there: a function of `(operator, KeySet, args,
+    kwargs)`, or fallthrough_kernel.
+
+    Raises RegistrationError for alias and foreign keys, TypeError for what is no kernel.
+    """
+    found = as_key(key)
+    if not isinstance(found, DispatchKey) or not found.bit:
+        raise RegistrationError(f"a fallback serves a runtime key, and {found} is none")
+    form = as_kernel(kernel)
+    if isinstance(form, UserKernel):
+        form = Boxed(form.function)
+    registration = Registration(found, form, where)
+    with lock:
+        fallbacks.setdefault(found, []).append(registration)
+        _forget_tables(None)
+    return Handle(None, registration)
+
+
+def install(namespace: str, rows: Iterable[Row]) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays).
+
+    An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
+    namespace are in `namespace`. Nothing is imported yet.
+    """
+    with lock:
+        for name, key_name, module, general, dense, arrays in rows:
+            operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+            key = as_key(key_name)
+            is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
+            form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
+            operator.registrations.setdefault(key, []).append(Registration(key, form, operator.where))
+            operator.forget_table()

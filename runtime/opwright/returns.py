@@ -1,0 +1,78 @@
+"""What a kernel returned, checked against the declared returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opwright.conversion import Mismatch, converter, is_tensor_like
+from opwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["return_checker"]
+
+Check = Callable[[Any], Any]
+
+
+def return_checker(operator: Operator) -> Check:
+    """A function from what a kernel returned to what the call returns: numbers converted, a list for several returns
+    made a tuple. It raises RuntimeError for a wrong type or count. None stands for a Tensor that was not computed."""
+    returns = operator.signature.returns
+    if not returns:
+        return lambda result: _check_nothing(operator, result)
+    checks = [_checker(text) for text in returns]
+    if len(returns) == 1:
+        return lambda result: _check_one(operator, checks[0], returns[0], result, "")
+    return lambda result: _check_several(operator, checks, result)
+
+
+def _check_nothing(operator: Operator, result: Any) -> None:
+    if result is not None:
+        raise _error(operator, "nothing", result, "")
+
+
+def _check_one(operator: Operator, check: Check, text: str, result: Any, which: str) -> Any:
+    try:
+        return check(result)
+    except Mismatch as error:
+        raise _error(operator, text, result, which, str(error)) from None
+
+
+def _check_several(operator: Operator, checks: list[Check], result: Any) -> tuple[Any, ...]:
+    returns = operator.signature.returns
+    if not isinstance(result, list | tuple) or len(result) != len(returns):
+        raise _error(operator, f"{len(returns)} values ({', '.join(returns)})", result, "")
+    return tuple(
+        _check_one(operator, check, text, value, f" as result {index}")
+        for index, (check, text, value) in enumerate(zip(checks, returns, result, strict=True))
+    )
+
+
+def _checker(text: str) -> Check:
+    if not is_tensor_like(text):
+        return converter(text)
+    return _tensor_list if "[" in text else _tensor
+
+
+def _tensor(value: Any) -> Any:
+    if value is None or isinstance(value, Tensor):
+        return value
+    raise Mismatch("wrap an array with opwright.from_numpy" if hasattr(value, "dtype") else "")
+
+
+def _tensor_list(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise Mismatch
+    return [_tensor(item) for item in value]
+
+
+def _error(operator: Operator, expected: str, value: Any, which: str, reason: str = "") -> RuntimeError:
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    message = f"a kernel of {operator.name} must return {expected}{which}, but returned {type(value).__name__} {shown}"
+    return RuntimeError(
+        f"{message}{': ' + reason if reason else ''}\nDeclaration: {operator.name}{operator.declaration}"
+    )

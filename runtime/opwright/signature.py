@@ -1,0 +1,225 @@
+"""An operator's arguments, as calls need them: positions, converters, defaults, which are tensors, which are written.
+
+Made from the declaration when an operator is first called the general way, so that importing thousands costs little.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
+from opwright.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["REQUIRED", "Signature", "argument_error", "split_types"]
+
+REQUIRED: Final = object()
+_WRITES: Final = re.compile(r"\([^)]*!")
+_ALIAS: Final = re.compile(r"\(([a-z])(!?)")
+
+
+class Signature:
+    """The arguments of one operator. Immutable once made.
+
+    `tensors`: (position, is a list, None allowed) of each Tensor-like argument. `written`: positions the call writes.
+    `returns`: types without annotations. `aliases`: per return, the position of the argument it aliases, or None.
+    """
+
+    __slots__ = (
+        "aliases", "converters", "defaults", "device", "is_plain", "is_vararg", "names", "operator", "positional",
+        "positions", "required", "returns", "tensors", "types", "views", "written",
+    )  # fmt: skip
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.names: tuple[str, ...] = tuple(argument[0] for argument in operator.arguments)
+        self.types: tuple[str, ...] = tuple(plain_type(argument[1]) for argument in operator.arguments)
+        self.positions = {name: position for position, name in enumerate(self.names)}
+        self.positional = len(self.names) if operator.kwarg_only is None else operator.kwarg_only
+        self.converters: tuple[Convert, ...] = tuple(map(converter, self.types))
+        self.defaults: tuple[Any, ...] = tuple(
+            self._default(position, argument[2]) if len(argument) > 2 else REQUIRED
+            for position, argument in enumerate(operator.arguments)
+        )
+        self.required = sum(default is REQUIRED for default in self.defaults[: self.positional])
+        self.tensors = tuple(
+            (position, "[" in text, "?" in text) for position, text in enumerate(self.types) if is_tensor_like(text)
+        )
+        self.is_plain = self.positional == len(self.names) and all(default is REQUIRED for default in self.defaults)
+        devices = [position for position, text in enumerate(self.types) if text.rstrip("?") == "Device"]
+        self.device: int | None = devices[0] if devices and not self.tensors else None
+        arguments, returns, self.is_vararg = split_types(operator.declaration)
+        self.returns = tuple(map(plain_type, returns))
+        self.written = frozenset(position for position, text in enumerate(arguments) if _WRITES.search(text))
+        self._find_aliases(arguments, returns)
+
+    def _default(self, position: int, value: Any) -> Any:
+        """The default as kernels receive it: `int[2] x=1` means [1, 1]."""
+        try:
+            return self.converters[position](value)
+        except Mismatch:
+            return value
+
+    def _find_aliases(self, arguments: list[str], returns: list[str]) -> None:
+        sets = {found[1]: position for position, text in enumerate(arguments) if (found := _ALIAS.search(text))}
+        found_in = [_ALIAS.search(text) for text in returns]
+        self.aliases: tuple[int | None, ...] = tuple(found and sets.get(found[1]) for found in found_in)
+        self.views = any(found is not None and not found[2] for found in found_in)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Every argument in order, defaults filled in and all but tensors converted.
+
+        Raises ArgumentError for too many or missing arguments, unknown or repeated names, and values of wrong types.
+        """
+        count = len(args)
+        if count > self.positional:
+            raise self._too_many(count)
+        bound = [*args, *self.defaults[count:]]
+        for name, value in kwargs.items():
+            position = self.positions.get(name)
+            if position is None:
+                raise self._unknown(name)
+            if position < count:
+                raise _error(self.operator, f"argument '{name}' (position {position}) is given by position and by name")
+            bound[position] = value
+        for position, value in enumerate(bound):
+            if value is REQUIRED:
+                raise self._missing(bound)
+            default = self.defaults[position]
+            if value is default:
+                bound[position] = list(value) if type(value) is list else value
+            else:
+                try:
+                    bound[position] = self.converters[position](value)
+                except Mismatch as error:
+                    raise argument_error(self.operator, position, value, str(error)) from None
+        return bound
+
+    def split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call as kernels written in Python see it: keyword-only arguments by name, and neither trailing
+        positional arguments nor keyword-only ones that equal their defaults."""
+        end = self.positional
+        while end and _equal(args[end - 1], self.defaults[end - 1]):
+            end -= 1
+        kwargs = {
+            self.names[position]: args[position]
+            for position in range(self.positional, len(self.names))
+            if not _equal(args[position], self.defaults[position])
+        }
+        return args[:end], kwargs
+
+    def _too_many(self, count: int) -> ArgumentError:
+        message = f"takes {self.positional} positional argument{_s(self.positional)} but {count} were given"
+        if count <= len(self.names):
+            message += f"; '{self.names[self.positional]}' is keyword-only"
+        return _error(self.operator, message)
+
+    def _missing(self, bound: list[Any]) -> ArgumentError:
+        missing = [f"'{self.names[p]}' (position {p})" for p, value in enumerate(bound) if value is REQUIRED]
+        return _error(
+            self.operator, f"is missing value{_s(len(missing))} for argument{_s(len(missing))} {', '.join(missing)}"
+        )
+
+    def _unknown(self, name: str) -> ArgumentError:
+        close = difflib.get_close_matches(name, self.names, 1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        return _error(self.operator, f"has no argument '{name}'{hint}")
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _equal(value: Any, default: Any) -> bool:
+    """Whether a converted argument is its default. 0.0 and -0.0 differ, and so do 1 and True; no tensor is equal."""
+    if value is default:
+        return True
+    if type(value) is not type(default) or hasattr(value, "shape"):
+        return False
+    return repr(value) == repr(default) if isinstance(value, float | complex) else bool(value == default)
+
+
+def _error(operator: Operator, problem: str) -> ArgumentError:
+    return ArgumentError(f"{operator.name}() {problem}\nDeclaration: {operator.name}{operator.declaration}")
+
+
+def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
+    """The error for a value that its argument's type does not take."""
+    name, text = operator.arguments[position][:2]
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    problem = (
+        f"expected {plain_type(text)} for argument '{name}' (position {position}), got {type(value).__name__} {shown}"
+    )
+    return _error(operator, f"{problem}: {reason}" if reason else problem)
+
+
+def split_types(declaration: str) -> tuple[list[str], list[str], bool]:
+    """The annotated types of the arguments and of the returns of `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`,
+    and whether the arguments end in `...`. The text is canonical: it was parsed before."""
+    end = _closing(declaration, 0)
+    words = [word for word in _split(declaration[1:end]) if word != "*"]
+    is_vararg = bool(words) and words[-1] == "..."
+    returns = declaration[end + 1 :].partition("->")[2].strip()
+    if returns.startswith("(") and _closing(returns, 0) == len(returns) - 1:
+        results = _split(returns[1:-1])
+    else:
+        results = [returns]
+    return [_without_name(word) for word in words if word != "..."], [_without_name(r) for r in results], is_vararg
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    quote = ""
+    position = start
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            if letter == "\\":
+                position += 1
+            elif letter == quote:
+                quote = ""
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([":
+            depth += 1
+        elif letter in ")]":
+            depth -= 1
+            if not depth:
+                return position
+        position += 1
+    raise ValueError(f"unbalanced brackets in {text!r}")
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no bracket and no string."""
+    parts, start, position = [], 0, 0
+    while position < len(text):
+        if text[position] in "([\"'":
+            position = _closing(text, position) if text[position] in "([" else _end_of_string(text, position)
+        elif text[position] == ",":
+            parts.append(text[start:position].strip())
+            start = position + 1
+        position += 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def _end_of_string(text: str, start: int) -> int:
+    position = start + 1
+    while text[position] != text[start]:
+        position += 2 if text[position] == "\\" else 1
+    return position
+
+
+def _without_name(text: str) -> str:
+    """The type of `Tensor(a -> *) self=None`, `(int, int) x`: up to the first space outside brackets."""
+    position = 0
+    while position < len(text) and text[position] != " ":
+        position = _closing(text, position) + 1 if text[position] in "([" else position + 1
+    return text[:position]
