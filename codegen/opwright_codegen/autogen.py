@@ -17,7 +17,7 @@ from opwright_codegen.model import Kernel, Operator, OperatorGroup, default_kern
 from opwright_codegen.schema import FunctionSchema, OperatorName, SchemaKind
 from opwright_codegen.source import Span
 from opwright_codegen.variants import (
-    inplace_name,
+    inplace_names,
     inplace_problem,
     inplace_schema,
     out_names,
@@ -155,18 +155,19 @@ def _add_sharing(group: OperatorGroup, functional: Operator, errors: Errors) -> 
 
 
 def _named_schema(schema: FunctionSchema, name: str, span: Span) -> FunctionSchema:
-    outs = {_local(out): out for out in out_names(schema.name)}
-    inplace = _local(inplace_name(schema.name))
-    if name == inplace:
+    """The schema of the variant called `name`. Raises SchemaError where there is none."""
+    inplace = {_local(allowed): allowed for allowed in inplace_names(schema)}
+    outs = {_local(allowed): allowed for allowed in out_names(schema.name)}
+    if name in inplace:
         problem, kind = inplace_problem(schema), "in-place"
     elif name in outs:
         problem, kind = out_problem(schema), "out"
     else:
-        hint = f"this operator can have: {', '.join((inplace, *outs))}"
+        hint = f"this operator can have: {', '.join((*inplace, *outs))}"
         raise SchemaError("autogen-name", f"{schema.name}: 'autogen' cannot make {name!r}", span, hint)
     if problem is not None:
         raise SchemaError("autogen-name", f"{schema.name}: no {kind} variant can be made: {problem}", span)
-    return inplace_schema(schema) if name == inplace else out_schema(schema, outs[name])
+    return inplace_schema(schema, inplace[name]) if name in inplace else out_schema(schema, outs[name])
 
 
 def _sharing(functional: Operator, schema: FunctionSchema) -> Operator:

@@ -210,12 +210,21 @@ def _delegate_exists(operator: Operator, declared: Declared) -> Problem | None:
     name = f"{operator.namespace}::{operator.structured_delegate}"
     span = operator.span("structured_delegate")
     delegate = declared.operators.get(name)
+    if delegate is None and (maker := _maker(operator, declared)) is not None:
+        hint = f"name {operator.schema.name} there too: variants that are made share their kernels already"
+        return Problem(f"{name} is made by 'autogen' of {maker.name}", span, hint)
     if delegate is None:
         near = nearest(name, declared.operators)
         return Problem(f"there is no operator {name}", span, f"did you mean {near}?" if near else None)
     if not delegate.structured:
         return Problem(f"{name} is not structured", span, f"give {name} 'structured: True'")
     return None
+
+
+def _maker(operator: Operator, declared: Declared) -> Operator | None:
+    """The operator whose `autogen` makes the one that `operator` delegates to."""
+    others = (other for other in declared.operators.values() if other.namespace == operator.namespace)
+    return next((other for other in others if operator.structured_delegate in other.autogen), None)
 
 
 # -- precomputed values and ufuncs

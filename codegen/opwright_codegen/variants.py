@@ -9,7 +9,7 @@ from dataclasses import replace
 from opwright_codegen.schema import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from opwright_codegen.types import Annotation, BaseType, ListType
 
-__all__ = ["inplace_name", "inplace_problem", "inplace_schema", "out_names", "out_problem", "out_schema"]
+__all__ = ["inplace_names", "inplace_problem", "inplace_schema", "out_names", "out_problem", "out_schema"]
 
 _TENSOR = BaseType("Tensor")
 _TENSORS = ListType(_TENSOR)
@@ -27,9 +27,17 @@ def out_names(name: OperatorName) -> tuple[OperatorName, ...]:
     return tuple(replace(base, overload=overload) for overload in dict.fromkeys(overloads))
 
 
-def inplace_name(name: OperatorName) -> OperatorName:
-    """`add_` of `add`, `__iand__` of `__and__`."""
-    return replace(name, base=f"{name.base}_" if name.dunder is None else f"__i{name.dunder}__")
+def inplace_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
+    """The names that an in-place variant may have: `add_.Tensor` of `add.Tensor`, `__iand__` of `__and__`.
+
+    ATen shortens here too (`transpose_` of `transpose.int`, `pow_.Scalar` of `pow.Tensor_Scalar`), or says the type of
+    the second argument (`floor_divide_.Tensor` of `floor_divide`, `bernoulli_.float` of `bernoulli.p`).
+    """
+    name = schema.name
+    base = f"{name.base}_" if name.dunder is None else f"__i{name.dunder}__"
+    types = [str(argument.type) for argument in schema.positional[1:2]]
+    overloads = (name.overload, name.overload.rpartition("_")[2], "", *(word for word in types if word.isidentifier()))
+    return tuple(OperatorName(name.namespace, base, overload) for overload in dict.fromkeys(overloads))
 
 
 def out_problem(schema: FunctionSchema) -> str | None:
@@ -85,14 +93,14 @@ def inplace_problem(schema: FunctionSchema) -> str | None:
     return None
 
 
-def inplace_schema(schema: FunctionSchema) -> FunctionSchema:
+def inplace_schema(schema: FunctionSchema, name: OperatorName) -> FunctionSchema:
     """The in-place variant of a functional operator: it writes `self` and returns it, unless that is a list."""
     this = schema.self_argument
     assert this is not None  # inplace_problem has said so
     written = replace(this, annotation=Annotation(("a",), True))
     arguments = tuple(written if a is this else _bare(a) for a in schema.arguments)
     returns = (Return(None, _TENSOR, written.annotation),) if this.type == _TENSOR else ()
-    return FunctionSchema(inplace_name(schema.name), arguments, returns)
+    return FunctionSchema(name, arguments, returns)
 
 
 def _bare(argument: Argument) -> Argument:

@@ -174,6 +174,23 @@ def test_names_of_out_variants(name: str, out: str) -> None:
     assert list(made(text)) == [f"mine::{out}"]
 
 
+@pytest.mark.parametrize(
+    "schema, inplace",
+    [
+        ("f(Tensor self)", "f_"),
+        ("f.X(Tensor self)", "f_.X"),
+        ("f.X(Tensor self)", "f_"),
+        ("pow.Tensor_Scalar(Tensor self, Scalar exponent)", "pow_.Scalar"),
+        ("transpose.int(Tensor self, int dim0, int dim1)", "transpose_"),
+        ("floor_divide(Tensor self, Tensor other)", "floor_divide_.Tensor"),
+        ("bernoulli.p(Tensor self, float p)", "bernoulli_.float"),
+    ],
+)
+def test_names_of_inplace_variants(schema: str, inplace: str) -> None:
+    text = entry(f"mine::{schema} -> Tensor", inplace, "meta: pointwise(self)")
+    assert list(made(text)) == [f"mine::{inplace}"]
+
+
 def test_inplace_variants() -> None:
     text = entry("mine::__and__.x(Tensor self) -> Tensor", "__iand__.x", "meta: pointwise(self)")
     text += entry("mine::each(Tensor[] self, Scalar n) -> Tensor[]", "each_", "meta: mypkg.fakes:each")
