@@ -99,18 +99,16 @@ class Argument:
     annotation: Annotation | None = None
     kwarg_only: bool = False
     list_annotations: tuple[Annotation | None, ...] = ()
+    is_write: bool = field(init=False, compare=False, repr=False)
+    """Whether the operator writes to the argument, or to elements of it. Asked so often that it is kept."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_write", any(a.write for a in self.annotations))
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
         """Every annotation on the type, from the inside."""
-        return tuple(a for a in (self.annotation, *self.list_annotations) if a is not None)
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the operator writes to the argument, or to elements of it."""
-        if self.annotation is None and not self.list_annotations:
-            return False
-        return any(a.write for a in self.annotations)
+        return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
 
     def __str__(self) -> str:
         text = f"{annotated(self.type, self.annotation, self.list_annotations)} {self.name}"
@@ -125,16 +123,16 @@ class Return:
     type: Type
     annotation: Annotation | None = None
     list_annotations: tuple[Annotation | None, ...] = ()
+    is_write: bool = field(init=False, compare=False, repr=False)
+    """Whether the result is (or holds) something that the operator has written to."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_write", any(a.write for a in self.annotations))
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
         """Every annotation on the type, from the inside."""
-        return tuple(a for a in (self.annotation, *self.list_annotations) if a is not None)
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the result is (or holds) something that the operator has written to."""
-        return any(a.write for a in self.annotations)
+        return tuple([a for a in (self.annotation, *self.list_annotations) if a is not None])
 
     def __str__(self) -> str:
         text = annotated(self.type, self.annotation, self.list_annotations)
@@ -195,22 +193,22 @@ class FunctionSchema:
     @property
     def positional(self) -> tuple[Argument, ...]:
         """The arguments before `*`."""
-        return tuple(a for a in self.arguments if not a.kwarg_only)
+        return tuple([a for a in self.arguments if not a.kwarg_only])
 
     @property
     def kwarg_only(self) -> tuple[Argument, ...]:
         """The arguments after `*`, out arguments included."""
-        return tuple(a for a in self.arguments if a.kwarg_only)
+        return tuple([a for a in self.arguments if a.kwarg_only])
 
     @property
     def out_arguments(self) -> tuple[Argument, ...]:
         """The keyword-only arguments that the operator writes its results to."""
-        return tuple(a for a in self.arguments if a.kwarg_only and a.is_write)
+        return tuple([a for a in self.arguments if a.kwarg_only and a.is_write])
 
     @property
     def mutated_arguments(self) -> tuple[Argument, ...]:
         """Every argument that the operator writes to."""
-        return tuple(a for a in self.arguments if a.is_write)
+        return tuple([a for a in self.arguments if a.is_write])
 
     @property
     def self_argument(self) -> Argument | None:
@@ -251,7 +249,7 @@ class FunctionSchema:
         return FunctionSchema(
             OperatorName(self.namespace, self.name.stem.removesuffix("_functional")),
             tuple([_bare(a, keep_defaults) for a in arguments]),
-            tuple([Return(None, r.type) for r in returned]),
+            tuple([_bare_return(r) for r in returned]),
             self.is_vararg,
             self.is_varret,
         )
@@ -292,6 +290,11 @@ def _bare(argument: Argument, keep_default: bool) -> Argument:
     if argument.annotation is None and not argument.list_annotations and (keep_default or argument.default is None):
         return argument
     return Argument(argument.name, argument.type, argument.default if keep_default else None, None, argument.kwarg_only)
+
+
+def _bare_return(result: Return) -> Return:
+    """The result without name and annotations."""
+    return Return(None, result.type) if result.name is not None or result.annotations else result
 
 
 def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:

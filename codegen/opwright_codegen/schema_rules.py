@@ -242,7 +242,7 @@ def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
     if schema.name.inplace:
         yield from _of_inplace(schema)
     mutated = schema.mutated_arguments
-    if not mutated and not any(r.annotation is not None for r in schema.returns):
+    if not mutated and not any(r.is_write for r in schema.returns):
         return
     outs = [a for a in mutated if a.kwarg_only]
     if outs:
@@ -252,7 +252,7 @@ def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
         if argument.kwarg_only or argument is own:
             continue
         for i, result in enumerate(schema.returns):
-            if result.annotation == argument.annotation:
+            if result.annotations == argument.annotations:
                 message = f"'{argument.name}' is written to and returned, which only self and out arguments are"
                 hint = "put it after '*' to make it an out argument, or do not return it"
                 yield _Problem("mutable-returned", message, "return", i, hint)
@@ -261,10 +261,10 @@ def _of_writes(schema: FunctionSchema) -> Iterator[_Problem]:
         at = next(i for i, r in enumerate(schema.returns) if not r.is_write)
         message = "results are either all arguments written to or none; this one is new"
         yield _Problem("mixed-returns", message, "return", at, "leave the written argument out of the results")
-    aliases = {a.annotation for a in mutated}
+    aliases = {a.annotations for a in mutated}
     for i, result in enumerate(schema.returns):
-        if result.is_write and result.annotation not in aliases:
-            message = f"result ({result.annotation}) is no argument that is written to"
+        if result.is_write and result.annotations not in aliases:
+            message = f"result {result} is no argument that is written to"
             yield _Problem("unknown-alias", message, "return", i)
 
 
@@ -306,7 +306,7 @@ def _of_out(schema: FunctionSchema, outs: list[Argument]) -> Iterator[_Problem]:
     right = ", ".join(f"Tensor({a.annotation})" for a in wanted)
     hint = f"write -> {right if len(wanted) == 1 else f'({right})'}"
     if len(wanted) != len(schema.returns):
-        message = f"{len(wanted)} out arguments need as many results, not {len(schema.returns)}"
+        message = f"there must be one result for each out argument, {len(wanted)} in all, not {len(schema.returns)}"
         yield _Problem("out-returns", message, "return" if schema.returns else "whole", 0, hint)
         return
     for i, (argument, result) in enumerate(zip(wanted, schema.returns, strict=True)):

@@ -107,7 +107,7 @@ RULES = [
     ("neg_(Tensor(a!)[] self) -> Tensor(a!)[]", "inplace-returns", 28, "on Tensor[] returns nothing"),
     ("f_(Tensor(a!) self, *, Tensor(b!) out) -> Tensor(a!)", "inplace-out", 24, "has no out arguments"),
     ("f.out(*, Tensor(a!) out, int n) -> Tensor(a!)", "argument-after-out", 30, "'n', which is not written to"),
-    ("f.out(*, Tensor(a!) out) -> ()", "out-returns", 1, "1 out arguments need as many results, not 0"),
+    ("f.out(*, Tensor(a!) out) -> ()", "out-returns", 1, "one result for each out argument, 1 in all, not 0"),
     ("f.out(*, Tensor(a!) out) -> Tensor", "out-returns", 29, "must be out argument 'out', Tensor(a!), not Tensor"),
     (
         "f.out(*, Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor(a!))",
@@ -115,11 +115,16 @@ RULES = [
         42,
         "result 0 must be out argument 'x', Tensor(a!), not Tensor(b!)",
     ),
-    ("f.out(*, Tensor(a!) x, Tensor(b!) y) -> Tensor(a!)", "out-returns", 41, "need as many results, not 1"),
+    (
+        "f.out(*, Tensor(a!) x, Tensor(b!) y) -> Tensor(a!)",
+        "out-returns",
+        41,
+        "each out argument, 2 in all, not 1",
+    ),
     ("f.out(*, Tensor(a!)[] out) -> Tensor(a!)[]", "out-returns", 31, "of type Tensor[] returns nothing"),
     ("f(Tensor(a!) x) -> Tensor(a!)", "mutable-returned", 20, "'x' is written to and returned"),
     ("f_(Tensor(a!) self) -> (Tensor(a!), Tensor)", "mixed-returns", 37, "this one is new"),
-    ("f(Tensor x) -> Tensor(c!)", "unknown-alias", 16, "result (c!) is no argument that is written to"),
+    ("f(Tensor x) -> Tensor(c!)", "unknown-alias", 16, "result Tensor(c!) is no argument that is written to"),
 ]
 
 
@@ -142,6 +147,7 @@ def test_rules(text: str, code: str, column: int, message: str) -> None:
         "f(Tensor self, Tensor(b!) s) -> Tensor",
         "f(int reduction=Mean, Tensor? t=None, ScalarType t2=long, int[2] k=1, float e=inf, complex c=1) -> ()",
         "f(int from, int class) -> ()",
+        "f(Tensor[](b!) x) -> Tensor[]",
     ],
 )
 def test_what_the_rules_allow(text: str) -> None:
