@@ -12,7 +12,6 @@ from opwright_codegen import VERSION
 from opwright_codegen.config import find_config, read_config
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.generate import UsageError, check, generate, job_of
-from opwright_codegen.show import show, table
 
 __all__ = ["main"]
 
@@ -49,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.command == "table":
+        from opwright_codegen.show import table
+
         return table(arguments.operator, sys.stdout)
     try:
         config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
@@ -63,6 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
         case "check":
             return check(job, sys.stdout)
         case _:
+            from opwright_codegen.show import show
+
             return show(job, arguments.operator, sys.stdout)
 
 

@@ -18,11 +18,16 @@ __all__ = ["KernelFunction", "KernelModules", "module_files"]
 
 @dataclass(frozen=True, slots=True)
 class KernelFunction:
-    """A function at the top level of a module; `parameters` are all its names, those of `*` and `**` aside."""
+    """A function at the top level of a module; `parameters` are all its names, those of `*` and `**` aside.
+
+    `annotations` are those of the positional ones, as text ('' where there is none); `vararg` is the name after `*`.
+    """
 
     module: str
     name: str
     parameters: tuple[str, ...]
+    annotations: tuple[str, ...] = ()
+    vararg: str | None = None
 
     @property
     def takes_xp(self) -> bool:
@@ -176,8 +181,16 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
     for node in _definitions(tree.body):
         arguments = node.args
         names = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        functions[node.name] = KernelFunction(module, node.name, tuple(argument.arg for argument in names))
+        annotations = tuple(_unparsed(argument.annotation) for argument in (*arguments.posonlyargs, *arguments.args))
+        vararg = arguments.vararg.arg if arguments.vararg else None
+        functions[node.name] = KernelFunction(
+            module, node.name, tuple(argument.arg for argument in names), annotations, vararg
+        )
     return functions
+
+
+def _unparsed(annotation: ast.expr | None) -> str:
+    return ast.unparse(annotation) if annotation is not None else ""
 
 
 def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:

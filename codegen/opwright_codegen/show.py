@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
@@ -38,6 +36,9 @@ def show(job: Job, name: str, out: TextIO) -> int:
 
 def table(name: str, out: TextIO) -> int:
     """Print the dispatch table that the runtime computes, in a process of its own: the generator never imports it."""
+    import subprocess
+    import sys
+
     code = "import sys, opwright; opwright.dispatch.dump(sys.argv[1])"
     run = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
     if run.returncode == 0:

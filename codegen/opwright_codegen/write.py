@@ -80,17 +80,19 @@ def compare(
     With `partial`, `outputs` are some of the files: the others stay. Raises SchemaError for a file in the way that the
     manifest does not name and that differs from what would be written, unless `force`.
     """
-    old = _read_manifest(folder, force)
     names = sorted(outputs)
     for name in names:
         _check_name(name, folder)
+    present = {name: _read(folder / name) for name in names}
+    # Read last: what another run has written by now, the manifest names.
+    old = _read_manifest(folder, force)
+    present[MANIFEST] = _read(folder / MANIFEST)
     texts = dict(outputs)
     hashes = {name: content_hash(text.encode()) for name, text in outputs.items()}
     kept = {name: digest for name, digest in old.items() if partial and name not in outputs}
     texts[MANIFEST] = _manifest_text(inputs, dict(sorted((kept | hashes).items())))
     created, changed, unchanged, foreign = [], [], [], []
-    for name in (*names, MANIFEST):
-        found = _read(folder / name)
+    for name, found in present.items():
         if found is None:
             created.append(name)
         elif found == texts[name].encode():
@@ -121,7 +123,7 @@ def content_hash(data: bytes) -> str:
 
 def replace_file(path: Path, text: str) -> None:
     """Make `path` hold `text`, at once: whoever reads it sees the old file or the new one."""
-    temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
+    temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}.tmp")
     try:
         temporary.write_bytes(text.encode())
         os.replace(temporary, path)

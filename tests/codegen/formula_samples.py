@@ -56,7 +56,9 @@ def _compound(part: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     return st.one_of(
         st.builds(Attribute, part, names),
         st.builds(Call, part, parts, keywords.map(lambda named: tuple(named.items()))),
-        st.builds(Subscript, part, part | slices | st.lists(part | slices, min_size=1, max_size=3).map(tuple).map(Tuple)),
+        st.builds(
+            Subscript, part, part | slices | st.lists(part | slices, min_size=1, max_size=3).map(tuple).map(Tuple)
+        ),
         st.builds(Tuple, parts),
         st.builds(List, parts),
         st.builds(Unary, st.sampled_from(("-", "+", "~", "not")), part),

@@ -1,0 +1,123 @@
+"""Functions of kernel modules, found without importing them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernel_modules import KernelFunction, KernelModules, module_files
+from opwright_codegen.source import Source
+
+KERNELS = """
+raise RuntimeError("imported")
+
+def add(xp, self, other, *, alpha, out=None): ...
+
+if True:
+    def sub(self, other, /): ...
+else:
+    def never(*args, **kwargs): ...
+
+try:
+    import nothing
+except ImportError:
+    def fallback(xp): ...
+
+class Other:
+    def method(self): ...
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in {
+        "kernels_of_mine/__init__.py": KERNELS,
+        "kernels_of_mine/more.py": "def mul(xp, self, other): ...",
+        "kernels_of_mine/deep/last.py": "def add(self): ...\ndef div(self): ...",
+        "kernels_of_mine/not-a-module.py": "syntax error",
+        "kernels_of_mine/__main__.py": "def run(): ...",
+        "single.py": "def one(xp): ...",
+        "broken.py": "def f(:\n    pass",
+        "zeros.py": "\0",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_functions_of_a_package(project: Path) -> None:
+    kernels = KernelModules(["kernels_of_mine", "single"], [project])
+    assert kernels.names == {"add", "sub", "never", "fallback", "mul", "div", "one"}
+    assert kernels.find("mul") == KernelFunction("kernels_of_mine.more", "mul", ("xp", "self", "other"))
+    sub, one = kernels.find("sub"), kernels.find("one")
+    assert sub is not None and not sub.takes_xp and not sub.takes_out
+    assert one is not None and one.takes_xp
+    assert kernels.find("method") is None
+    assert "kernels_of_mine" not in sys.modules
+
+
+def test_parameters_say_what_a_kernel_takes(project: Path) -> None:
+    add = KernelModules([], [project]).find_path("kernels_of_mine", "add")
+    assert add.parameters == ("xp", "self", "other", "alpha", "out")
+    assert add.takes_xp and add.takes_out
+
+
+def test_a_name_of_two_modules_is_ambiguous(project: Path) -> None:
+    span = Source("x.yaml", "CPU: add").whole()
+    with pytest.raises(SchemaError, match=r"kernels_of_mine and kernels_of_mine\.deep\.last both") as caught:
+        KernelModules(["kernels_of_mine"], [project]).find("add", span)
+    assert caught.value.hint == "write kernels_of_mine:add"
+    assert caught.value.span == span
+
+
+def test_unknown_functions_are_met_with_the_nearest(project: Path) -> None:
+    kernels = KernelModules(["single"], [project])
+    assert kernels.unknown("onee").hint == "did you mean 'one'?"
+    assert kernels.unknown("something").hint == "looked in: single"
+    with pytest.raises(SchemaError) as caught:
+        kernels.find_path("kernels_of_mine.more", "mull")
+    assert caught.value.hint == "did you mean kernels_of_mine.more:mul?"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("kernels_of_mine.moore", "there is no module", "did you mean kernels_of_mine.more?"),
+        ("kernels_of_mine.more.x", "there is no module", None),
+        ("no_such_package_here", "there is no module 'no_such_package_here'", None),
+        ("a..b", "there is no module", "a module is written package.module"),
+        ("lambda", "there is no module", "a module is written package.module"),
+        ("../etc", "there is no module", "a module is written package.module"),
+        ("__main__.x", "there is no module", None),
+    ],
+)
+def test_missing_modules(project: Path, name: str, message: str, hint: str | None) -> None:
+    with pytest.raises(SchemaError, match=message) as caught:
+        assert KernelModules([name], [project]).names
+    if hint is not None:
+        assert caught.value.hint == hint
+
+
+def test_source_that_is_not_python(project: Path) -> None:
+    with pytest.raises(SchemaError) as caught:
+        assert KernelModules(["broken"], [project]).names
+    assert caught.value.span is not None
+    assert caught.value.span.line == 1
+    with pytest.raises(SchemaError):
+        assert KernelModules(["zeros"], [project]).names
+
+
+def test_a_changed_module_is_read_again(project: Path) -> None:
+    path = project / "single.py"
+    assert KernelModules(["single"], [project]).names == {"one"}
+    path.write_text("def one(xp): ...\ndef two(xp): ...")
+    assert KernelModules(["single"], [project]).names == {"one", "two"}
+
+
+def test_installed_packages_are_found() -> None:
+    found = dict(module_files("opwright_codegen.targets"))
+    assert found["opwright_codegen.targets"].name == "__init__.py"
