@@ -1,30 +1,39 @@
-"""Random state: a Generator over NumPy's, and the default one."""
+"""Random state: a Generator is PyTorch's CPU generator (MT19937), so that one seed gives the numbers it gives there.
+
+Integers, permutations and uniform numbers are equal bit for bit; normal ones up to the rounding of `log`, `sin`, `cos`.
+Other devices have generators of their own that draw in the same way; kernels move the numbers there.
+"""
 
 from __future__ import annotations
 
+import struct
 import threading
 from typing import Any, Final
 
 import numpy as np
 
-from opwright.devices import Device
+from opwright.devices import Device, as_device
+from opwright.dtypes import REDUCED, DType, float32, float64
 
-__all__ = ["Generator", "default_generator", "initial_seed", "manual_seed"]
+__all__ = ["Generator", "default_generator", "generator_of", "initial_seed", "manual_seed", "seed"]
+
+Values = np.ndarray[Any, Any]
 
 _DEFAULT_SEED: Final = 67280421310721
+_KEY_WORDS: Final = 624
+# PyTorch's serialised state: seed, left, seeded, next, 624 words of 8 bytes, x, y, rho, valid, a float sample.
+_STATE: Final = struct.Struct(f"<QiiQ{_KEY_WORDS}Qdddi4xf?3x")
 
 
 class Generator:
-    """A source of random numbers for one device. `rng` is the `numpy.random.Generator` that kernels draw from.
+    """A source of random numbers for one device. Safe to share between threads; each call draws in one piece."""
 
-    Streams are NumPy's, not PyTorch's: the same seed gives other numbers than there.
-    """
-
-    __slots__ = ("_device", "_seed", "rng")
-    rng: np.random.Generator
+    __slots__ = ("_bits", "_device", "_lock", "_next_normal", "_seed")
 
     def __init__(self, device: str | Device = "cpu") -> None:
-        self._device = Device(device)
+        self._device = as_device(device)
+        self._lock = threading.RLock()
+        self._bits = np.random.MT19937()
         self.manual_seed(_DEFAULT_SEED)
 
     @property
@@ -33,11 +42,13 @@ class Generator:
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from `seed`; negative ones count from 2**64, as in PyTorch. Raises RuntimeError beyond 64 bits."""
+        """Start again from `seed`; negative ones count from 2**64. Raises RuntimeError beyond 64 bits."""
         if not -(2**63) <= seed < 2**64:
             raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, got {seed}")
-        self._seed = int(seed) % 2**64
-        self.rng = np.random.default_rng(self._seed)
+        with self._lock:
+            self._seed = int(seed) % 2**64
+            self._next_normal: float | None = None
+            self._set_words(_initial_words(self._seed & 0xFFFFFFFF), _KEY_WORDS)
         return self
 
     def seed(self) -> int:
@@ -49,28 +60,169 @@ class Generator:
         """The seed it last started from."""
         return self._seed
 
-    def get_state(self) -> dict[str, Any]:
-        """Where the stream stands, as NumPy's bit generator tells it."""
-        return dict(self.rng.bit_generator.state)
+    def get_state(self) -> Values:
+        """Where the stream stands: 5,056 bytes (uint8) in PyTorch's format."""
+        with self._lock:
+            state = self._bits.state["state"]
+            words, place = state["key"], int(state["pos"])
+            cached = self._next_normal
+            valid = cached is not None
+            head = self._seed, 625 - place, 1, place % _KEY_WORDS
+            packed = _STATE.pack(*head, *words.tolist(), 0.0, cached or 0.0, 0.0, valid, 0.0, False)
+        return np.frombuffer(packed, np.uint8).copy()
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Continue from a state of `get_state`."""
-        self.rng.bit_generator.state = state
+    def set_state(self, state: Any) -> Generator:
+        """Continue from a state of `get_state` or PyTorch's CPU generator. Raises RuntimeError for others."""
+        data = np.ascontiguousarray(np.asarray(state))
+        if data.dtype != np.uint8 or data.size != _STATE.size:
+            raise RuntimeError(f"Expected a state of {_STATE.size} bytes (uint8), got {data.size} of {data.dtype}")
+        seed, left, _, _, *rest = _STATE.unpack(data.tobytes())
+        words, (_, cached, _, valid, _, _) = rest[:_KEY_WORDS], rest[_KEY_WORDS:]
+        with self._lock:
+            self._seed = seed
+            self._next_normal = cached if valid else None
+            self._set_words(np.array(words, np.uint32), 625 - left)
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same place of the same stream."""
+        return Generator(self._device).set_state(self.get_state())
+
+    def _set_words(self, words: Values, place: int) -> None:
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": place}}
 
     def __repr__(self) -> str:
         return f"Generator(device={str(self._device)!r}, seed={self._seed})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._device, self.get_state())
+
+    # What kernels draw, always flat arrays in the order PyTorch fills a contiguous tensor.
+
+    def raw32(self, count: int) -> Values:
+        """`count` words of 32 random bits (uint32)."""
+        return self._bits.random_raw(count).astype(np.uint32)
+
+    def raw64(self, count: int) -> Values:
+        """`count` words of 64 random bits (uint64), each from two draws, the high half first."""
+        halves = self._bits.random_raw(2 * count)
+        return (halves[0::2] << np.uint64(32)) | halves[1::2]
+
+    def uniform(self, count: int, dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> Values:
+        """Numbers in [low, high) of 53 random bits for float64, else of 24, rounded to the dtype."""
+        fractions: Values
+        if dtype is float64:
+            fractions = (self.raw64(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+        else:
+            fractions = (self.raw32(count) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+        if (low, high) != (0.0, 1.0):
+            fractions = fractions * fractions.dtype.type(high - low) + fractions.dtype.type(low)
+        result = fractions.astype(dtype)
+        if dtype in REDUCED:
+            result[result == high] = low  # rounding may reach the end that is not included
+        return result
+
+    def normal(self, count: int, dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> Values:
+        """Normal numbers by Box and Muller: 16 and more in blocks of 16; fewer one by one, in double precision."""
+        with self._lock:
+            if count < 16:
+                few = np.array([self._one_normal() for _ in range(count)], np.float64)
+                return (few * std + mean).astype(dtype)
+            compute = float64 if dtype is float64 else float32
+            whole = count - count % 16
+            # float32 and float64 draw for the tail too before they drop that; half and bfloat16 do not.
+            drawn = self.uniform(whole if dtype in REDUCED else count, compute)
+            result = np.empty(count, compute)
+            result[:whole] = _box_muller(drawn[:whole], mean, std)
+            if whole != count:  # the last 16 numbers are drawn afresh, and replace some of the last whole block
+                result[-16:] = _box_muller(self.uniform(16, compute), mean, std)
+            return result.astype(dtype)
+
+    def _one_normal(self) -> float:
+        if self._next_normal is not None:
+            cached, self._next_normal = self._next_normal, None
+            return cached
+        first, second = self.uniform(2, float64)
+        radius = np.sqrt(-2.0 * np.log1p(-second))
+        angle = 2.0 * np.pi * first
+        self._next_normal = float(radius * np.sin(angle))
+        return float(radius * np.cos(angle))
+
+    def integers(self, count: int, low: int, high: int) -> Values:
+        """Integers in [low, high) (int64): draws modulo the range, of 64 bits from 2**28 numbers on."""
+        span = high - low
+        words = self.raw64(count) if span >= 1 << 28 else self.raw32(count).astype(np.uint64)
+        return (words % np.uint64(span)).view(np.int64) + np.int64(low)
+
+    def permutation(self, count: int) -> Values:
+        """The numbers below `count` (int64) in random order: Fisher and Yates' shuffle from the front."""
+        remaining = np.arange(count, 1, -1, dtype=np.uint64)
+        draw = self.raw32 if count < (2**32 - 1) // 20 else self.raw64
+        words = draw(len(remaining)).astype(np.uint64)
+        order = list(range(count))
+        for place, step in enumerate((words % remaining).tolist()):
+            if step:
+                order[place], order[place + step] = order[place + step], order[place]
+        return np.array(order, np.int64)
+
+
+def _initial_words(seed: int) -> Values:
+    """The state of `init_genrand(seed)`, which NumPy's legacy seeding shares with PyTorch."""
+    state = np.random.RandomState(seed).get_state(legacy=False)
+    assert isinstance(state, dict)
+    words: Values = state["state"]["key"]
+    return words
+
+
+def _box_muller(drawn: Values, mean: float, std: float) -> Values:
+    compute = drawn.dtype.type
+    blocks = drawn.reshape(-1, 2, 8)
+    radius = np.sqrt(compute(-2) * np.log(compute(1) - blocks[:, 0]))
+    angle = compute(2 * np.pi) * blocks[:, 1]
+    result = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+    flat: Values = (result * compute(std) + compute(mean)).reshape(-1)
+    return flat
+
+
+def _restore(device: Device, state: Values) -> Generator:
+    return Generator(device).set_state(state)
+
 
 default_generator: Final = Generator()
 _lock = threading.Lock()
+_generators: dict[Device, Generator] = {default_generator.device: default_generator}
+_last_seed: int | None = None
+
+
+def generator_of(device: object) -> Generator:
+    """The default generator of a device, seeded as the last `manual_seed` said."""
+    wanted = as_device(device)
+    with _lock:
+        known = _generators.get(wanted)
+        if known is None:
+            known = _generators[wanted] = Generator(wanted)
+            if _last_seed is not None:
+                known.manual_seed(_last_seed)
+    return known
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator."""
+    """Seed the default generators of all devices, and return the CPU's."""
+    global _last_seed
     with _lock:
-        return default_generator.manual_seed(seed)
+        for generator in _generators.values():
+            generator.manual_seed(seed)
+        _last_seed = seed
+    return default_generator
+
+
+def seed() -> int:
+    """Seed the default generators from the system, and return the seed."""
+    chosen = default_generator.seed()
+    manual_seed(chosen)
+    return chosen
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the CPU's default generator."""
     return default_generator.initial_seed()
