@@ -95,8 +95,10 @@ def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
     if base is group.out:
         # Alone, an out variant has its functional one under another signature. Else that is in the group already.
         return group
+    if group.out is not None and group.out.structured:
+        return group  # whose variants are served by the out kernel, so each of them is declared
     if group.out is None and base.autogen and out_problem(base.schema) is None:
-        out = _composite(base, out_schema(base.schema, out_names(base.schema.name)[0]))
+        out = _composite(base, out_schema(base.schema, out_names(base.schema)[0]))
         group = replace(group, out=out)
     if group.out is not None and group.functional is None:
         group = replace(group, functional=_composite(base, base.schema.functional_signature()))
@@ -157,7 +159,7 @@ def _add_sharing(group: OperatorGroup, functional: Operator, errors: Errors) -> 
 def _named_schema(schema: FunctionSchema, name: str, span: Span) -> FunctionSchema:
     """The schema of the variant called `name`. Raises SchemaError where there is none."""
     inplace = {_local(allowed): allowed for allowed in inplace_names(schema)}
-    outs = {_local(allowed): allowed for allowed in out_names(schema.name)}
+    outs = {_local(allowed): allowed for allowed in out_names(schema)}
     if name in inplace:
         problem, kind = inplace_problem(schema), "in-place"
     elif name in outs:

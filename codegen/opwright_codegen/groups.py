@@ -38,6 +38,7 @@ def check_group(group: OperatorGroup, errors: Errors) -> None:
         operator = group.members[0]
         message = f"{operator.schema.name}: its group has no functional variant"
         errors.add(SchemaError("no-functional", message, operator.span("func"), "declare one with the same arguments"))
+        return
     if group.mutable is not None and group.functional is not None and group.out is not None:
         _check_functional_name(group.functional, errors)
     is_whole = group.out is not None and group.functional is not None

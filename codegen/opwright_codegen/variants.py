@@ -15,29 +15,34 @@ _TENSOR = BaseType("Tensor")
 _TENSORS = ListType(_TENSOR)
 
 
-def out_names(name: OperatorName) -> tuple[OperatorName, ...]:
+def out_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
     """The names that an out variant may have; the first is the one that torchgen makes.
 
     ATen itself shortens: the out variant of `sum.dim_IntList` is `sum.IntList_out`, that of `add.Tensor` is `add.out`.
+    Or it says the type of the second argument: `bernoulli.float_out` of `bernoulli.p`.
     """
-    base = name.functional()
-    if not name.overload:
-        return (replace(base, overload="out"),)
-    overloads = (f"{name.overload}_out", "out", f"{name.overload.rpartition('_')[2]}_out")
-    return tuple(replace(base, overload=overload) for overload in dict.fromkeys(overloads))
+    name = schema.name
+    full = f"{name.overload}_out" if name.overload else "out"
+    short = [f"{name.overload.rpartition('_')[2]}_out"] if name.overload else []
+    overloads = (full, "out", *short, *(f"{word}_out" for word in _second_type(schema)))
+    return tuple(OperatorName(name.namespace, name.stem, overload) for overload in dict.fromkeys(overloads))
 
 
 def inplace_names(schema: FunctionSchema) -> tuple[OperatorName, ...]:
     """The names that an in-place variant may have: `add_.Tensor` of `add.Tensor`, `__iand__` of `__and__`.
 
     ATen shortens here too (`transpose_` of `transpose.int`, `pow_.Scalar` of `pow.Tensor_Scalar`), or says the type of
-    the second argument (`floor_divide_.Tensor` of `floor_divide`, `bernoulli_.float` of `bernoulli.p`).
+    the second argument (`floor_divide_.Tensor` of `floor_divide`).
     """
     name = schema.name
     base = f"{name.base}_" if name.dunder is None else f"__i{name.dunder}__"
-    types = [str(argument.type) for argument in schema.positional[1:2]]
-    overloads = (name.overload, name.overload.rpartition("_")[2], "", *(word for word in types if word.isidentifier()))
+    overloads = (name.overload, name.overload.rpartition("_")[2], "", *_second_type(schema))
     return tuple(OperatorName(name.namespace, base, overload) for overload in dict.fromkeys(overloads))
+
+
+def _second_type(schema: FunctionSchema) -> list[str]:
+    """The type of the second argument, if it is a word that an overload may be called."""
+    return [word for argument in schema.positional[1:2] if (word := str(argument.type)).isidentifier()]
 
 
 def out_problem(schema: FunctionSchema) -> str | None:

@@ -167,10 +167,11 @@ def test_they_are_one_group() -> None:
         ("sum.dim_IntList", "sum.IntList_out"),
         ("sum.dim_IntList", "sum.out"),
         ("__and__.Tensor", "__and__.out"),
+        ("bernoulli.p", "bernoulli.float_out"),
     ],
 )
 def test_names_of_out_variants(name: str, out: str) -> None:
-    text = entry(f"mine::{name}(Tensor self) -> Tensor", out, "meta: pointwise(self)")
+    text = entry(f"mine::{name}(Tensor self, float p) -> Tensor", out, "meta: pointwise(self)")
     assert list(made(text)) == [f"mine::{out}"]
 
 
