@@ -28,7 +28,7 @@ FOLDERS = ["schemas", "codegen", "templates", "generated", "runtime", "tests", "
 # A module may import those that stand before it, never those behind.
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
-    check groups variants autogen read
+    rule structured_rules check groups variants autogen read
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
