@@ -47,8 +47,8 @@ class Operator:
     """
 
     __slots__ = (
-        "__weakref__", "_entries", "_signature", "arguments", "base", "declaration", "kwarg_only", "name", "namespace",
-        "overload", "registrations", "stub", "table", "tags", "where",
+        "__weakref__", "_changes", "_entries", "_signature", "arguments", "base", "declaration", "kwarg_only", "name",
+        "namespace", "overload", "registrations", "stub", "table", "tags", "where",
     )  # fmt: skip
 
     def __init__(
@@ -73,6 +73,7 @@ class Operator:
         self.stub: Kernel | None = None
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
+        self._changes = 0
         with lock:
             known = operators.setdefault(name, self)
             if known is not self:
@@ -99,7 +100,7 @@ class Operator:
 
         return _schema.parse(self.name + self.declaration)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         stub = self.stub
         if stub is not None and not kwargs:
             signature = self.signature
@@ -144,7 +145,7 @@ class Operator:
         except Mismatch as error:
             raise argument_error(self, position, value, str(error)) from None
 
-    def redispatch(self, keyset: KeySet | int, *args: Any, **kwargs: Any) -> Any:
+    def redispatch(self, keyset: KeySet | int, /, *args: Any, **kwargs: Any) -> Any:
         """Call with these keys, whatever the arguments and modes say; what only describes tensors is read off them."""
         bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
@@ -154,23 +155,30 @@ class Operator:
         # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
         # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
         # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
-        # comes between them: a table filled while another thread clears it would keep stale entries.
+        # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
+        # can: the garbage collector, in this thread, destroying a library. `_changes` tells, and it is done again.
         while True:
             with lock:
                 if operators.get(self.name) is not self:
                     raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
                 unloaded = find_unloaded(self, keys)
                 if unloaded is None:
+                    changes = self._changes
                     kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
-                    self.table[keys] = kernel
-                    return kernel
+                    if changes == self._changes:
+                        self.table[keys] = kernel
+                        return kernel
+                    continue
             unloaded.load()
 
     def entry(self, key: DispatchKey) -> Entry:
         """What serves a runtime key. The lock is held."""
         found = self._entries.get(key)
         if found is None:
-            found = self._entries[key] = self._compute_entry(key)
+            changes = self._changes
+            found = self._compute_entry(key)
+            if changes == self._changes:
+                self._entries[key] = found
         return found
 
     def _compute_entry(self, key: DispatchKey) -> Entry:
@@ -217,6 +225,7 @@ class Operator:
 
     def forget_table(self) -> None:
         """Drop everything computed from registrations. The lock is held."""
+        self._changes += 1
         self._entries.clear()
         self.table.clear()
 

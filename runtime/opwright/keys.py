@@ -97,15 +97,12 @@ class DispatchKey(enum.Enum):
 
     __hash__ = object.__hash__  # members are singletons, and Enum's own hash is a Python function
 
-    @property
-    def bit(self) -> int:
-        """The key's bit; 0 for Undefined and for alias keys, which are not runtime keys."""
-        return self.value if isinstance(self.value, int) else 0
+    bit: int  # 0 for Undefined and for alias keys, which are not runtime keys
+    is_alias: bool
 
-    @property
-    def is_alias(self) -> bool:
-        """Whether the key stands for several runtime keys."""
-        return isinstance(self.value, str)
+    def __init__(self, value: int | str) -> None:
+        self.is_alias = isinstance(value, str)
+        self.bit = 0 if isinstance(value, str) else value
 
     @classmethod
     def parse(cls, text: str) -> DispatchKey:

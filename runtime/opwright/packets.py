@@ -27,7 +27,7 @@ _ONE_ELEMENT: Final = frozenset(
 class Packet:
     """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
 
-    Calling it takes the first overload that fits. `stub` is the generated function that does so faster, if there is one.
+    Calling it takes the first overload that fits. `stub` is the generated function that does so faster, if any.
     """
 
     __slots__ = ("__weakref__", "_chosen", "base", "name", "namespace", "operators", "stub")
@@ -61,7 +61,7 @@ class Packet:
         return self.call(args, kwargs)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the first overload that the arguments fit. Raises ArgumentError, with each one's reason, if none does."""
+        """Call the first overload that the arguments fit. Raises ArgumentError with each one's reason if none does."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
         if operator is not None:
@@ -185,7 +185,7 @@ def packet(name: str) -> Packet:
 
 def find_packet(name: str) -> Packet:
     """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
-    found = packets.get(name)
-    if found is None or not found.operators:
+    known = overloads.get(name)
+    if known is None or not known.operators:
         raise DispatchError(f"operator {name} does not exist")
-    return found
+    return packet(name)

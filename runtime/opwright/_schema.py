@@ -1,0 +1,53 @@
+"""The one place where the runtime meets the generator: schemas parsed when someone asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.errors import RegistrationError
+from opwright.options import Layout, MemoryFormat
+
+if TYPE_CHECKING:
+    from opwright_codegen.schema import FunctionSchema
+
+__all__ = ["operator_parts", "parse"]
+
+# Defaults that schemas write as words; the rest (dtypes, devices) converters know by name.
+_WORDS: Final[dict[str, Any]] = {
+    "Mean": 1,
+    "Sum": 2,
+    **{layout.name: layout for layout in Layout},
+    **{memory_format.name: memory_format for memory_format in MemoryFormat},
+}
+
+
+def parse(text: str) -> FunctionSchema:
+    """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
+    from opwright_codegen.errors import SchemaError
+    from opwright_codegen.schema import FunctionSchema
+
+    try:
+        return FunctionSchema.parse(text)
+    except SchemaError as error:
+        raise RegistrationError(str(error)) from None
+
+
+def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:
+    """What an Operator is made of besides its name: declaration, arguments, and where the keyword-only ones begin."""
+    text = str(schema)
+    declaration = text[text.index("(") :]
+    arguments = tuple(
+        (argument.name, str(argument.type))
+        if argument.default is None
+        else (argument.name, str(argument.type), _default(argument.default.value))
+        for argument in schema.arguments
+    )
+    return declaration, arguments, sum(not argument.kwarg_only for argument in schema.arguments)
+
+
+def _default(value: Any) -> Any:
+    from opwright_codegen.schema import EnumName
+
+    if isinstance(value, EnumName):
+        return _WORDS.get(value.name, value.name)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,71 @@
+"""`opwright.ops.NAMESPACE.NAME.OVERLOAD`: every operator that is defined, by attribute."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.dispatcher import overloads
+from opwright.packets import Packet, packet
+from opwright.registrations import kernels
+
+__all__ = ["Namespace", "lost", "ops"]
+
+# By packet name, where the library was made that defined it and was garbage-collected: for the error that says so.
+lost: Final[dict[str, str]] = {}
+
+
+class Namespace:
+    """The operators of one namespace. An operator that is not defined, or no longer, raises AttributeError."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Packet:
+        qualified = f"{self._name}::{name}"
+        known = overloads.get(qualified)
+        if known is None or not known.operators:
+            raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{_why_not(qualified)}")
+        return packet(qualified)
+
+    def __dir__(self) -> list[str]:
+        prefix = f"{self._name}::"
+        return [
+            name.removeprefix(prefix)
+            for name, known in overloads.items()
+            if known.operators and name.startswith(prefix)
+        ]
+
+    def __repr__(self) -> str:
+        return f"<opwright.ops.{self._name}>"
+
+
+def _why_not(qualified: str) -> str:
+    where = lost.get(qualified)
+    if where is not None:
+        return (
+            f": the Library that defined it, made at {where}, was garbage-collected and took its operators along; "
+            "keep a reference to a Library for as long as its operators are needed"
+        )
+    if any(found for name in kernels if name.partition(".")[0] == qualified for found in kernels[name].values()):
+        return ": it has kernels, but is not defined yet"
+    return ""
+
+
+class Ops:
+    """The namespaces, by attribute; one that nothing is defined in is empty."""
+
+    def __getattr__(self, name: str) -> Namespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = Namespace(name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({name.partition("::")[0] for name, known in overloads.items() if known.operators})
+
+    def __repr__(self) -> str:
+        return "<opwright.ops>"
+
+
+ops: Final = Ops()
