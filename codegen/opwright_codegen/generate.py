@@ -158,7 +158,7 @@ def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: P
     return render(
         chosen,
         package,
-        only=job.only,
+        only=job.only or None,
         kernels=KernelModules(job.kernels, job.roots),
         rules=KernelModules(job.rules, job.roots, of="rule"),
         strict=job.strict,

@@ -147,7 +147,7 @@ def assert_whole(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
 def test_a_killed_run_leaves_whole_files_and_the_next_completes_it(tmp_path: Path) -> None:
     chance = random.Random(0)
-    for turn in range(8):
+    for turn in range(6):
         writer = start_writer(tmp_path, "abcdefgh"[turn], 20 + turn)
         assert writer.stdout is not None
         writer.stdout.readline()
@@ -165,7 +165,7 @@ def test_a_killed_run_leaves_whole_files_and_the_next_completes_it(tmp_path: Pat
 
 
 def test_two_runs_at_once(tmp_path: Path) -> None:
-    for _ in range(3):
+    for _ in range(2):
         writers = [start_writer(tmp_path, "x"), start_writer(tmp_path, "x"), start_writer(tmp_path, "y")]
         for writer in writers:
             writer.communicate()
