@@ -23,6 +23,8 @@ def divide_rounded(xp: ModuleType, self: Array, other: Array, rounding_mode: str
     match rounding_mode:
         case None:
             return xp.true_divide(self, other, out=out)
+        case "floor" | "trunc" if self.dtype.kind == "c":
+            raise DispatchError(f"div with rounding_mode={rounding_mode!r}: not implemented for {self.dtype}")
         case "floor":
             return floor_divide(xp, self, other, out)
         case "trunc":

@@ -1,42 +1,62 @@
-"""Writing into arrays that exist, and reading one element out."""
+"""Writing into arrays that exist, and reading one element out. `out`, when not None, is where the result goes: `self`'s own memory in place."""
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import checked_scalar
+from opwright.dtypes import COMPLEX, bool_, checked_scalar
 
 Array = Any
 
 
-def copy_into(xp: ModuleType, self: Array, src: Array, non_blocking: bool = False) -> Array:
+def own_copy(xp: ModuleType, self: Array, out: Array | None) -> Array:
+    """The elements of `self` in `out`, or in a new array; nothing moves where `out` is `self`."""
+    if out is None:
+        return self.copy()
+    if out is not self:
+        xp.copyto(out, self)
+    return out
+
+
+def new_or(xp: ModuleType, self: Array, out: Array | None) -> Array:
+    """`out`, or a new array like `self`, to be overwritten."""
+    return xp.empty_like(self) if out is None else out
+
+
+def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: Array | None = None) -> Array:
     """`copy_`: the elements of `src`, broadcast and cast to `self`. Raises RuntimeError where the shapes do not fit."""
+    target = new_or(xp, self, out)
+    if src.dtype in COMPLEX and target.dtype not in COMPLEX and target.dtype != bool_:
+        src = src.real
     try:
-        # Real parts are taken on purpose; NumPy would warn about it at each call.
-        xp.copyto(self, src.real if src.dtype.kind == "c" and self.dtype.kind not in "bc" else src, casting="unsafe")
+        xp.copyto(target, xp.asarray(src), casting="unsafe")
     except ValueError:
-        raise RuntimeError(f"copy_: a tensor of shape {list(src.shape)} cannot be broadcast to {list(self.shape)}") from None
-    return self
+        raise RuntimeError(
+            f"The size of tensor a {list(self.shape)} must match the size of tensor b {list(src.shape)}: it does not broadcast to it"
+        ) from None
+    return target
 
 
-def fill_scalar(xp: ModuleType, self: Array, value: complex) -> Array:
-    """`fill_.Scalar`: every element one number. Raises RuntimeError where the dtype cannot hold it."""
-    self[...] = checked_scalar(value, self.dtype)
-    return self
+def fill_with_number(xp: ModuleType, self: Array, value: complex, out: Array | None = None) -> Array:
+    """`fill.Scalar`: every element one number. Raises RuntimeError where the dtype cannot hold it."""
+    target = new_or(xp, self, out)
+    target[...] = checked_scalar(value, self.dtype)
+    return target
 
 
-def fill_tensor(xp: ModuleType, self: Array, value: Array) -> Array:
-    """`fill_.Tensor`: every element the one of a 0-dim array."""
+def fill_with_element(xp: ModuleType, self: Array, value: Array, out: Array | None = None) -> Array:
+    """`fill.Tensor`: every element the one of a 0-dim array."""
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return copy_into(xp, self, value)
+    return copy_from(xp, self, value, False, out)
 
 
-def fill_zero(xp: ModuleType, self: Array) -> Array:
-    """`zero_`: every element 0."""
-    self[...] = 0
-    return self
+def fill_with_zero(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """`zero`: every element 0."""
+    target = new_or(xp, self, out)
+    target[...] = 0
+    return target
 
 
 def read_element(xp: ModuleType, self: Array) -> Any:
@@ -44,7 +64,6 @@ def read_element(xp: ModuleType, self: Array) -> Any:
     if self.size != 1:
         raise RuntimeError(f"a Tensor with {self.size} elements cannot be converted to Scalar")
     value = self.item()
-    # Dtypes from ml_dtypes give a NumPy scalar of their own.
     return value if isinstance(value, (bool, int, float, complex)) else float(value)
 
 

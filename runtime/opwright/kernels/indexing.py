@@ -1,4 +1,4 @@
-"""Reading and writing at positions given by arrays."""
+"""Reading and writing at positions given by arrays. The rules of the operators have checked what can be checked without the data."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
-from opwright.dtypes import dtype_name
+from opwright.dtypes import bool_, checked_scalar
+from opwright.kernels.copying import own_copy
+from opwright.rules import expand_masks
 
 Array = Any
-Index = tuple[Any, ...]
-
-_MASKS = frozenset((np.dtype(np.bool_), np.dtype(np.uint8)))
-_POSITIONS = frozenset((np.dtype(np.int32), np.dtype(np.int64)))
 
 
 def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Array:
     """`index`: the elements at the broadcast positions; None takes a dimension whole, a mask the positions where it is true."""
-    return _reading(xp, self, as_index(xp, self, indices))
-
-
-def _reading(xp: ModuleType, self: Array, index: Index) -> Array:
+    index = _as_index(self, indices)
     try:
         return self[index]
     except IndexError as error:
@@ -30,58 +23,40 @@ def _reading(xp: ModuleType, self: Array, index: Index) -> Array:
 
 
 def put_at(
-    xp: ModuleType, self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
+    xp: ModuleType,
+    self: Array,
+    indices: Sequence[Array | None],
+    values: Array,
+    accumulate: bool,
+    out: Array | None = None,
 ) -> Array:
-    """`index_put_`: writes, or adds, broadcast values at the positions; with `accumulate`, a position named twice gets both."""
+    """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named twice getting both."""
     if self.dtype != values.dtype:
         raise RuntimeError(
-            "Index put requires the source and destination dtypes match,"
-            f" got {dtype_name(self.dtype)} for the destination and {dtype_name(values.dtype)} for the source."
+            "Index put requires the source and destination dtypes match, "
+            f"got {self.dtype} for the destination and {values.dtype} for the source."
         )
-    index = as_index(xp, self, indices)
+    index = _as_index(self, indices)
+    target = own_copy(xp, self, out)
     try:
         if accumulate:
-            xp.add.at(self, index, values)
+            xp.add.at(target, index, values)
         else:
-            self[index] = values
+            target[index] = values
     except IndexError as error:
         raise _clearer(error, self, index) from None
     except ValueError as error:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast: {error}") from None
-    return self
+    return target
 
 
-def as_index(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Index:
-    """The index tuple of NumPy for ATen's list: whole slices for None, positions for masks. Raises IndexError where they do not fit."""
-    index: list[Any] = []
-    for i, each in enumerate(indices):
-        if each is None:
-            index.append(slice(None))
-        elif each.dtype in _MASKS:
-            index.extend(_positions_of_mask(self, each, len(index), i))
-        elif each.dtype in _POSITIONS:
-            index.append(each)
-        else:
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but index {i} is {dtype_name(each.dtype)}")
-    if len(index) > self.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {len(index)})")
-    return tuple(index)
+def _as_index(self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
+    return tuple([slice(None) if each is None else each for each in expand_masks(self, indices)])
 
 
-def _positions_of_mask(self: Array, mask: Array, dim: int, i: int) -> list[Array]:
-    shape = tuple(self.shape[dim : dim + mask.ndim])
-    if mask.shape != shape:
-        at = next((k for k in range(mask.ndim) if k >= len(shape) or mask.shape[k] != shape[k]), 0)
-        raise IndexError(
-            f"The shape of the mask {list(mask.shape)} at index {at} does not match"
-            f" the shape of the indexed tensor {list(self.shape)} at index {dim + at}"
-        )
-    return list(mask.nonzero()) if mask.ndim else [mask != 0]
-
-
-def _clearer(error: IndexError, self: Array, index: Index) -> IndexError:
+def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexError:
     for dim, each in enumerate(index):
-        if not isinstance(each, slice) and each.size and each.dtype.kind != "b":
+        if not isinstance(each, slice):
             size = self.shape[dim]
             outside = each[(each < -size) | (each >= size)]
             if outside.size:
@@ -90,30 +65,47 @@ def _clearer(error: IndexError, self: Array, index: Index) -> IndexError:
     return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
 
-def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
+def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
+    """The slices of `dim` that a 1-d index names."""
+    size = self.shape[dim] if self.ndim else 1
+    _check_positions(index, size, IndexError("index out of range in self"))
+    return xp.take(self, index.reshape(-1), axis=dim) if self.ndim else self.copy()
+
+
+def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     """The elements whose position along `dim` is given by `index`, and along the other dimensions by where it stands."""
-    if index.dtype not in _POSITIONS:
-        raise RuntimeError(f"gather(): Expected dtype int32/int64 for index, but got {dtype_name(index.dtype)}")
     if not self.ndim or not index.ndim:
+        _check_positions(index, self.size, None)
         return xp.take(self.reshape(-1), index.reshape(-1)).reshape(index.shape)
-    part = self[tuple(slice(None) if i == dim % self.ndim else slice(index.shape[i]) for i in range(self.ndim))]
-    size = self.shape[dim]
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
-        outside = index[(index < 0) | (index >= size)]
-        raise RuntimeError(f"index {int(outside.ravel()[0])} is out of bounds for dimension {dim} with size {size}")
+    _check_positions(index, self.shape[dim], None)
+    dim %= self.ndim
+    part = self[tuple([slice(None) if i == dim else slice(index.shape[i]) for i in range(self.ndim)])]
     return xp.take_along_axis(part, index, axis=dim)
 
 
-def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any) -> Array:
-    """`masked_fill_`: writes `value` where the mask, broadcast to `self`, is true."""
-    if mask.dtype != np.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtype_name(mask.dtype)}")
-    if getattr(value, "ndim", 0):
-        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
-    xp.copyto(self, xp.asarray(value).astype(self.dtype), where=mask)
-    return self
+def _check_positions(index: Array, size: int, error: Exception | None) -> None:
+    outside = index[(index < 0) | (index >= size)]
+    if outside.size:
+        raise error or RuntimeError(f"index {int(outside.ravel()[0])} is out of bounds for dimension with size {size}")
+
+
+def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:
+    """`masked_fill`: `self` with `value` where the mask is true; the two broadcast."""
+    if mask.dtype != bool_:
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if not isinstance(value, (bool, int, float, complex)):
+        if value.ndim:
+            raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        value = value.item()
+    value = checked_scalar(value, self.dtype)
+    if out is None:
+        return xp.where(mask, value, self)
+    xp.copyto(own_copy(xp, self, out), value, where=mask)
+    return out
 
 
 def positions(xp: ModuleType, self: Array) -> Array:
-    """`nonzero`: one row per element that is not zero, holding its index along each dimension."""
-    return xp.stack(xp.nonzero(self), axis=1) if self.ndim else xp.zeros((int(bool(self)), 0), dtype="int64")
+    """`nonzero`: one row per element that is not zero, holding its index along each dimension; stored by columns, as in PyTorch."""
+    if not self.ndim:
+        return xp.zeros((int(bool(self)), 0), dtype="int64")
+    return xp.stack(xp.nonzero(self), axis=0).T

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import COMPLEX
 
 Array = Any
 Dims = int | Sequence[int] | None
@@ -28,17 +28,17 @@ def axes(dim: Dims, ndim: int) -> tuple[int, ...]:
     return tuple(each % ndim for each in dim)
 
 
-def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
+def total(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """The sum over `dim`."""
     return xp.sum(self, axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
-def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
+def product(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """The product over `dim`."""
     return xp.prod(self, axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
-def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
+def average(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
     """The sum over `dim` divided by the number of elements; NaN where there are none."""
     over = axes(dim, self.ndim)
     return xp.true_divide(xp.sum(self, axis=over, keepdims=keepdim), _count(self, over), dtype=self.dtype)
@@ -140,8 +140,3 @@ def _count(self: Array, over: tuple[int, ...]) -> int:
     for axis in over:
         count *= self.shape[axis]
     return count
-
-
-def is_inexact(dtype: Any) -> bool:
-    """Whether the dtype is floating-point or complex."""
-    return dtype in FLOATING or dtype in COMPLEX

@@ -6,11 +6,12 @@ Strides follow PyTorch, also where a dimension has size 1 or there are no elemen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from opwright.layouts import contiguous_strides, count, wrap_dim
 
 Array = Any
 Shape = tuple[int, ...]
@@ -23,18 +24,15 @@ def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence
     return xp.lib.stride_tricks.as_strided(self, tuple(shape), tuple(strides))
 
 
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front. Raises IndexError outside [-ndim, ndim); a 0-dim array has the dimensions 0 and -1."""
-    extent = ndim or 1
-    if not -extent <= dim < extent:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})")
-    return dim + extent if dim < 0 else dim
-
-
 def transpose(xp: ModuleType, self: Array, dim0: int, dim1: int) -> Array:
     """Two dimensions swapped. A 0-dim array stays."""
     dim0, dim1 = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     return self[...] if dim0 == dim1 else xp.swapaxes(self, dim0, dim1)
+
+
+def reversed_dims(xp: ModuleType, self: Array) -> Array:
+    """`numpy_T`: all dimensions in reverse order."""
+    return self.T
 
 
 def matrix_transpose(xp: ModuleType, self: Array) -> Array:
@@ -199,7 +197,7 @@ def alias(xp: ModuleType, self: Array) -> Array:
 def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
     """The same elements in another shape. Raises RuntimeError where strides cannot express it."""
     shape = infer_size(size, self.size)
-    if self.flags.c_contiguous and self.size and self.strides == _contiguous(self.shape, self.itemsize):
+    if self.flags.c_contiguous and self.size and 1 not in self.shape:
         return self.reshape(shape)
     strides = view_strides(self.shape, self.strides, shape, self.itemsize)
     if strides is None:
@@ -239,8 +237,8 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
     """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as PyTorch's `view`."""
-    if not prod(shape):
-        return tuple(strides) if shape == new else _contiguous(new, itemsize)
+    if not count(shape):
+        return tuple(strides) if shape == new else tuple([step * itemsize for step in contiguous_strides(new)])
     result = [0] * len(new)
     target = len(new) - 1
     # Runs of old dimensions that are contiguous among themselves are cut up anew, from the last one on.
@@ -263,11 +261,3 @@ def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int
         result = [itemsize] * len(new)
         target = -1
     return tuple(result) if target < 0 else None
-
-
-def _contiguous(shape: Shape, itemsize: int) -> Shape:
-    strides, step = [0] * len(shape), itemsize
-    for i in range(len(shape) - 1, -1, -1):
-        strides[i] = step
-        step *= max(shape[i], 1)
-    return tuple(strides)

@@ -1,0 +1,266 @@
+"""Operators that are made of others. They see what the caller passed: Tensors, or plain arrays, of any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import opwright
+from opwright import layouts, rules
+from opwright.devices import as_device, backend_of, element_strides
+from opwright.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright.kernels.shapes import infer_size, view_strides
+from opwright.metadata import resize, storage_of
+from opwright.storage import as_strided as stride_storage
+from opwright.tensor import Tensor, wrap, wrap_view
+
+Array = Any
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def _array(operand: Operand) -> Array:
+    return operand.array if isinstance(operand, Tensor) else operand
+
+
+def _strides(operand: Operand) -> tuple[int, ...]:
+    array = _array(operand)
+    return tuple(backend_of(array).strides(array))
+
+
+# Products
+
+
+def matmul(self: Operand, other: Operand) -> Operand:
+    """The product of the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
+    aten = opwright.ops.aten
+    left, right = len(self.shape), len(other.shape)
+    if not left or not right:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
+    match left, right:
+        case 1, 1:
+            return aten.dot(self, other)
+        case 2, 1:
+            return aten.mv(self, other)
+        case 1, 2:
+            return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
+        case 2, 2:
+            return aten.mm(self, other)
+        case _, (1 | 2) if left >= 3:
+            return _folded_product(self, other)
+        case _:
+            return _batched_product(self, other)
+
+
+def _folded_product(self: Operand, other: Operand) -> Operand:
+    """One matrix on the right: the dimensions before are rows of one matrix on the left."""
+    aten = opwright.ops.aten
+    rows = aten.reshape(self, [prod(self.shape[:-1]), self.shape[-1]])
+    product = aten.mv(rows, other) if len(other.shape) == 1 else aten.mm(rows, other)
+    return aten.view(product, [*self.shape[:-1], *other.shape[1:]])
+
+
+def _batched_product(self: Operand, other: Operand) -> Operand:
+    aten = opwright.ops.aten
+    rows = [1, *self.shape] if len(self.shape) == 1 else list(self.shape)
+    columns = [*other.shape, 1] if len(other.shape) == 1 else list(other.shape)
+    batch = list(layouts.broadcast_shapes([tuple(rows[:-2]), tuple(columns[:-2])]))
+    count = prod(batch)
+    matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
+    others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
+    kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])
+    return aten.view(aten.bmm(matrices, others), kept)
+
+
+# Comparisons
+
+
+def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: bool) -> Operand:
+    """Whether |self - other| <= atol + rtol * |other|; infinities are close to themselves alone, NaNs if `equal_nan`."""
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
+    close = opwright.eq(self, other)
+    dtype = as_dtype(self.dtype)
+    inexact = dtype in FLOATING or dtype in COMPLEX
+    if inexact and equal_nan:
+        close = opwright.logical_or(close, opwright.logical_and(opwright.ne(self, self), opwright.ne(other, other)))
+    if rtol == 0 and atol == 0:
+        return close
+    if not inexact:
+        self, other = (opwright.ops.aten.to(each, opwright.get_default_dtype()) for each in (self, other))
+    allowed = opwright.add(opwright.abs(opwright.mul(other, rtol)), atol)
+    distance = opwright.abs(opwright.sub(self, other))
+    near = opwright.logical_and(opwright.isfinite(distance), opwright.le(distance, allowed))
+    return opwright.logical_or(close, near)
+
+
+def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: bool) -> bool:
+    """Whether all elements are close."""
+    return bool(opwright.all(isclose(self, other, rtol, atol, equal_nan)))
+
+
+# Shapes
+
+
+def reshape(self: Operand, shape: Sequence[int]) -> Operand:
+    """The elements in another shape: a view where strides can say it, else a copy."""
+    aten = opwright.ops.aten
+    new = infer_size(shape, prod(self.shape))
+    if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
+        return aten.view(self, new)
+    return aten.view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+
+
+def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
+    """The dimensions from `start_dim` to `end_dim`, inclusive, made one."""
+    shape = list(self.shape)
+    first, last = (layouts.wrap_dim(dim, len(shape)) for dim in (start_dim, end_dim))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(self, [1])
+    if first == last:
+        return self
+    return reshape(self, [*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]])
+
+
+def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
+    """At most `chunks` parts of equal size along `dim`, the last one smaller where it must be."""
+    aten = opwright.ops.aten
+    if not self.shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
+    part = -(-size // chunks)
+    if not part:
+        return list(aten.split_with_sizes(self, [0] * chunks, dim))
+    return list(aten.split(self, part, dim))
+
+
+def narrow(self: Operand, dim: int, start: int, length: int) -> Operand:
+    """`length` places of `dim` from `start` on."""
+    if not self.shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    first = start + size if start < 0 else start
+    if first > size - length:
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    return opwright.ops.aten.slice(self, dim, first, first + length, 1)
+
+
+def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) -> Operand:
+    """Some dimensions moved to other places, the rest in order around them."""
+    ndim = len(self.shape)
+    if len(source) != len(destination):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)"
+        )
+    given, placed = ([layouts.wrap_dim(dim, ndim) for dim in dims] for dims in (source, destination))
+    for name, wrapped in (("source", given), ("destination", placed)):
+        if len(set(wrapped)) != len(wrapped):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({wrapped})")
+    rest = iter([dim for dim in range(ndim) if dim not in given])
+    target = dict(zip(placed, given, strict=True))
+    return opwright.ops.aten.permute(self, [target[place] if place in target else next(rest) for place in range(ndim)])
+
+
+def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
+    """A view of the whole storage, with any shape, strides and offset in elements."""
+    base = self if isinstance(self, Tensor) else wrap(self)
+    storage = storage_of(base)
+    offset = base.storage_offset() if storage_offset is None else storage_offset
+    view = stride_storage(storage, tuple(size), tuple(stride), offset)
+    return wrap_view(base, view) if isinstance(self, Tensor) else view
+
+
+def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
+    """Another shape over the same storage, which grows if it must. Raises RuntimeError for a plain array that would have to."""
+    plan = rules.empty(size, memory_format=memory_format)
+    if tuple(self.shape) != plan.shape or memory_format is not None:
+        if not isinstance(self, Tensor):
+            raise RuntimeError("resize_: a plain array cannot change its shape; wrap it with opwright.from_numpy")
+        resize(self, plan.shape, plan.strides)
+    return self
+
+
+def masked_select(self: Operand, mask: Operand) -> Operand:
+    """The elements where the mask is true, as a 1-d tensor; the two broadcast."""
+    aten = opwright.ops.aten
+    if as_dtype(mask.dtype) != opwright.bool:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    shape = layouts.broadcast_shapes([tuple(self.shape), tuple(mask.shape)])
+    if not shape:
+        return aten.index(aten.reshape(self, [1]), [aten.reshape(mask, [1])])
+    return aten.index(aten.expand(self, shape), [aten.expand(mask, shape)])
+
+
+# Copies
+
+
+def contiguous(self: Operand, memory_format: Any) -> Operand:
+    """The tensor itself if its elements lie in the order that `memory_format` says, else a copy in which they do."""
+    is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
+    in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
+    if in_order(tuple(self.shape), _strides(self)):
+        return self
+    return opwright.ops.aten.clone(self, memory_format=memory_format)
+
+
+def empty_like(
+    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Operand:
+    """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
+    plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
+    if device is None:
+        device = plan.device
+    return opwright.ops.aten.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=device)
+
+
+def full_of_empty(
+    size: Sequence[int], fill_value: complex, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Operand:
+    """`full` by filling an empty tensor."""
+    plan = rules.full(size, fill_value, dtype=dtype)
+    return opwright.ops.aten.fill_(opwright.empty(size, dtype=plan.dtype, device=device), fill_value)
+
+
+def to(
+    self: Operand,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: Any,
+) -> Operand:
+    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked for."""
+    array = _array(self)
+    wanted = None if device is None else as_device(device)
+    same_format = memory_format is None or memory_format is opwright.preserve_format or contiguous(self, memory_format) is self
+    if (
+        not copy
+        and (dtype is None or as_dtype(dtype) == array.dtype)
+        and (wanted is None or wanted == backend_of(array).device(array))
+        and same_format
+    ):
+        return self
+    return opwright.ops.aten._to_copy(
+        self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def copy_to(
+    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
+) -> Operand:
+    """A copy with another dtype, device or memory format."""
+    made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return opwright.ops.aten.copy_(made, self, non_blocking)

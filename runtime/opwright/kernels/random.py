@@ -1,0 +1,116 @@
+"""Random numbers from a Generator, which draws what PyTorch draws from the same seed.
+
+On other devices the numbers are drawn on the CPU and moved. `self` says shape and dtype; `out`, when not None, receives the numbers.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opwright.dtypes import FLOATING, bfloat16, bool_, float16, float32, float64, int64, to_real
+from opwright.generator import Generator, default_generator
+from opwright.kernels.copying import new_or
+
+Array = Any
+Host = np.ndarray[Any, Any]
+
+# Integers up to 2 to this power are exact in the dtype.
+_DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+
+
+def uniform(
+    xp: ModuleType, self: Array, from_: float, to: float, generator: Generator | None, out: Array | None = None
+) -> Array:
+    """Numbers in [from, to)."""
+    if not from_ <= to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    return _placed(xp, self, (generator or default_generator).uniform(self.size, self.dtype, from_, to), out)
+
+
+def normal(
+    xp: ModuleType, self: Array, mean: float, std: float, generator: Generator | None, out: Array | None = None
+) -> Array:
+    """Normally distributed numbers; complex ones have half the variance in each part."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    source = generator or default_generator
+    if self.dtype.kind != "c":
+        return _placed(xp, self, source.normal(self.size, self.dtype, mean, std), out)
+    parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
+    return _placed(xp, self, parts.view(self.dtype), out)
+
+
+def random_between(
+    xp: ModuleType, self: Array, from_: int, to: int | None, generator: Generator | None, out: Array | None = None
+) -> Array:
+    """Integers in [from, to); up to the largest that the dtype counts to where `to` is None."""
+    last = _largest_integer(self.dtype) if to is None else to - 1
+    if last < from_:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={last + 1}")
+    _check_bound("from", from_, self.dtype)
+    _check_bound("to - 1", last, self.dtype)
+    return _placed(xp, self, (generator or default_generator).integers(self.size, from_, last + 1), out)
+
+
+def random_below(xp: ModuleType, self: Array, to: int, generator: Generator | None, out: Array | None = None) -> Array:
+    """Integers in [0, to)."""
+    return random_between(xp, self, 0, to, generator, out)
+
+
+def random_of_dtype(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
+    """Integers from 0 to the largest that the dtype counts to."""
+    source = generator or default_generator
+    words = source.raw64(self.size) if self.dtype in (float64, int64) else source.raw32(self.size).astype(np.uint64)
+    return _placed(xp, self, words % np.uint64(_largest_integer(self.dtype) + 1), out)
+
+
+def _largest_integer(dtype: Any) -> int:
+    if dtype in FLOATING:
+        return int(1 << _DIGITS[dtype])
+    return 1 if dtype == bool_ else int(np.iinfo(dtype).max)
+
+
+def _check_bound(name: str, bound: int, dtype: Any) -> None:
+    if dtype in FLOATING:
+        return
+    low = 0 if dtype == bool_ else int(np.iinfo(dtype).min)
+    if not low <= bound <= _largest_integer(dtype):
+        raise RuntimeError(f"{name} is out of bounds for {dtype}")
+
+
+def bernoulli(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
+    """1 with the probability that `self` holds there, else 0."""
+    return bernoulli_of(xp, self, self, generator, out)
+
+
+def bernoulli_of(
+    xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None
+) -> Array:
+    """1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
+    chances = np.asarray(p if xp is np or isinstance(p, (int, float)) else xp.asnumpy(p))
+    if not bool(np.all((chances >= 0) & (chances <= 1))):
+        raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
+    compute = float64 if chances.dtype == float64 else float32
+    drawn = (generator or default_generator).uniform(self.size, compute)
+    return _placed(xp, self, drawn < np.broadcast_to(chances, self.shape).reshape(-1).astype(compute), out)
+
+
+def randperm(
+    xp: ModuleType, n: int, generator: Generator | None, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Array:
+    """The numbers below `n` in random order. Raises RuntimeError where the dtype cannot hold them."""
+    if dtype in FLOATING and n > _largest_integer(dtype) + 1:
+        raise RuntimeError(f"n is too large for result tensor type: {dtype}")
+    return xp.asarray((generator or default_generator).permutation(n))
+
+
+def _placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
+    """The values, one after another in the order in which TensorIterator visits the elements: that of memory."""
+    target = new_or(xp, self, out)
+    order = sorted(range(target.ndim), key=lambda dim: -abs(target.strides[dim]))
+    visited = target.transpose(order) if target.ndim else target
+    visited[...] = xp.asarray(values.astype(target.dtype).reshape([target.shape[dim] for dim in order]))
+    return target
