@@ -97,8 +97,7 @@ def kernel_form(text: Text) -> KernelForm:
     if path := _path(text):
         return PathKernel(*path)
     if _NAME.fullmatch(written) and written not in ("None", "True", "False"):
-        _refuse_keywords(written.split("::"), text)
-        return NamedKernel(written)
+        return NamedKernel(written)  # `__and__` and even `lambda` may be: a name to look up is never code
     return InlineKernel(parse(text))
 
 
