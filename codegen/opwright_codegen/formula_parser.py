@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -44,6 +44,13 @@ MAX_INTEGER = 2**64
 
 def parse(text: Text) -> Formula:
     """The formula that `text` is; `a, b` is a tuple. Raises SchemaError with the place in the file."""
+    return _parse(text.text, text.span)
+
+
+@lru_cache(4096)
+def _parse(formula: str, span: Span) -> Formula:
+    """Remembered, because one text serves several keys and the variants of its operator."""
+    text = Text(formula, span)
     if len(text.text) > MAX_LENGTH:
         raise SchemaError("formula-length", f"the formula has more than {MAX_LENGTH:,} characters", text.span)
     parser, builder = _parser()
@@ -67,6 +74,10 @@ def _parser() -> tuple[Lark, _Builder]:
     )
     return parser, builder
 
+
+_PRECEDENCE = {
+    "|": 0, "^": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5, "//": 5, "%": 5, "@": 5,
+}  # fmt: skip
 
 _Children = list[Any]  # formulas, tokens, and what the methods for parts of a formula return
 
@@ -112,11 +123,26 @@ class _Builder(Transformer[Token, Any]):
 
     contains = lacks = same = differs = comparator
 
-    def bit_or(self, children: _Children) -> Formula:
+    def arithmetic(self, children: _Children) -> Formula:
+        """Operands and operators in turn; of those that wait, each operator binds tighter than the one before it."""
+        operands: list[Formula] = [children[0]]
+        waiting: list[Token] = []
+        for operator, operand in zip(children[1::2], children[2::2], strict=True):
+            while waiting and _PRECEDENCE[waiting[-1].value] >= _PRECEDENCE[operator.value]:
+                self._combine(operands, waiting.pop())
+            waiting.append(operator)
+            operands.append(operand)
+        while waiting:
+            self._combine(operands, waiting.pop())
+        return operands[0]
+
+    def _combine(self, operands: list[Formula], operator: Token) -> None:
+        right, left = operands.pop(), operands.pop()
+        operands.append(self.power([left, operator, right]))
+
+    def power(self, children: _Children) -> Formula:
         left, operator, right = children
         return Binary(operator.value, left, right, span=self._span(children))
-
-    bit_xor = bit_and = shift = sum = product = power = bit_or
 
     def unary(self, children: _Children) -> Formula:
         operator, operand = children
