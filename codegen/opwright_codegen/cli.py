@@ -50,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.command == "table":
         from opwright_codegen.show import table
 
-        return table(arguments.operator, sys.stdout)
+        return table(arguments.operator, arguments.modules, sys.stdout)
     try:
         config = read_config(Path(arguments.config)) if arguments.config else find_config(Path.cwd())
     except SchemaError as error:
@@ -94,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
     command.add_argument("operator", metavar="OPERATOR")
+    command.add_argument(
+        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
     return parser
 
 

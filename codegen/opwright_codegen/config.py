@@ -19,7 +19,8 @@ __all__ = ["Config", "find_config", "read_config"]
 class Config:
     """Paths are joined to `root`, the folder of pyproject.toml, or the working directory where there is none.
 
-    `output` is one folder, or one for each namespace. `strict_kernels` is None where nobody said.
+    `output` is one folder, or one for each namespace. Kernel names that no module
+    has are errors unless `strict_kernels` is False.
     """
 
     root: Path
@@ -29,7 +30,7 @@ class Config:
     output: Path | dict[str, Path] | None = None
     kernels: tuple[str, ...] = ("opwright.kernels",)
     rules: tuple[str, ...] = ("opwright.rules",)
-    strict_kernels: bool | None = None
+    strict_kernels: bool = True
 
 
 def find_config(start: Path) -> Config:

@@ -71,21 +71,24 @@ class Job:
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
-    """The configuration, with what the command line says in its place. Raises UsageError where neither says enough."""
-    given = tuple(Path(schema) for schema in arguments.schemas)
-    schemas = given or config.schemas
+    """The configuration, with what the command line says in its place. Raises UsageError where neither says enough.
+
+    The configuration is about the schemas that it names. Others, given on the command line, have no kernels but those
+    of `--kernels`: a name in a schema of C++ kernels that happens to be one of ours does not mean it.
+    """
+    schemas = tuple(Path(schema) for schema in arguments.schemas) or config.schemas
     if not schemas:
         raise UsageError('no schema file: name one, or set schemas = ["…"] in [tool.opwright] of pyproject.toml')
-    output: Path | dict[str, Path] | None = Path(arguments.output) if arguments.output else config.output
-    if given and not arguments.output:
-        output = None  # the configured folder is for the configured schemas
-    strict = config.strict_kernels if config.strict_kernels is not None else not given
+    own = {schema.resolve() for schema in config.schemas}
+    chosen = {schema.resolve() for schema in schemas}
+    is_configured = chosen <= own
+    tags, kernels, strict = (config.tags, config.kernels, config.strict_kernels) if is_configured else (None, (), False)
     return Job(
         config.root,
         schemas,
-        Path(arguments.tags) if arguments.tags else None if given else config.tags,
-        output,
-        tuple(arguments.kernels) if arguments.kernels else config.kernels,
+        Path(arguments.tags) if arguments.tags else tags,
+        Path(arguments.output) if arguments.output else config.output if chosen == own else None,
+        tuple(arguments.kernels) if arguments.kernels else kernels,
         config.rules,
         strict if arguments.strict_kernels is None else arguments.strict_kernels,
         tuple(arguments.only or ()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.errors import SchemaError, nearest
@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from opwright_codegen.model import Operator, OperatorSet
 
 __all__ = ["show", "table"]
+
+
+# The generator never imports the runtime: another process does.
+_DUMP = """
+import importlib, sys
+import opwright.dispatch
+for module in sys.argv[2:]:
+    importlib.import_module(module)
+opwright.dispatch.dump(sys.argv[1])
+"""
 
 
 def show(job: Job, name: str, out: TextIO) -> int:
@@ -34,13 +44,12 @@ def show(job: Job, name: str, out: TextIO) -> int:
     return 0
 
 
-def table(name: str, out: TextIO) -> int:
-    """Print the dispatch table that the runtime computes, in a process of its own: the generator never imports it."""
+def table(name: str, modules: Sequence[str], out: TextIO) -> int:
+    """Print the dispatch table that the runtime computes, after importing `modules` there."""
     import subprocess
     import sys
 
-    code = "import sys, opwright; opwright.dispatch.dump(sys.argv[1])"
-    run = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", _DUMP, name, *modules], capture_output=True, text=True, check=False)
     if run.returncode == 0:
         out.write(run.stdout)
         return 0

@@ -238,7 +238,7 @@ def test_a_file_in_the_way(project: Path) -> None:
     ("arguments", "status", "message"),
     [
         ([], 2, "usage: opwright"),
-        (["generate", "ops.yaml"], 2, "opwright: say where the output goes: -o FOLDER"),
+        (["generate", "other.yaml"], 2, "opwright: say where the output goes: -o FOLDER"),
         (["generate", "nothing.yaml", "-o", "out"], 1, "nothing.yaml"),
         (["generate", "ops.yaml", "-o", "not-a-name"], 1, "error: the folder 'not-a-name' cannot be imported"),
         (["generate", "--config", "nothing.toml"], 2, "opwright: nothing.toml: No such file"),
@@ -271,8 +271,19 @@ def test_strict_kernels(project: Path) -> None:
     assert "ops.yaml:10:10: error: " in found.stderr
     assert "hint: did you mean 'scale'?" in found.stderr
     assert run(project, "generate", "--no-strict-kernels").returncode == 0
-    assert run(project, "generate", "ops.yaml", "-o", "loose").returncode == 0
-    assert run(project, "generate", "ops.yaml", "-o", "strict", "--strict-kernels").returncode == 1
+    (project / "ops.yaml").rename(project / "other.yaml")
+    assert run(project, "generate", "other.yaml", "-o", "loose").returncode == 0
+    assert run(project, "generate", "other.yaml", "-o", "strict", "--strict-kernels").returncode == 1
+
+
+def test_the_configuration_is_about_its_own_schemas(project: Path) -> None:
+    assert run(project, "generate", "ops.yaml").stdout.startswith("mine_ops  ")
+    assert "my_kernels" in (project / "mine_ops" / "kernels_cpu.py").read_text()
+    (project / "other.yaml").write_text(SCHEMAS)
+    assert run(project, "generate", "other.yaml", "-o", "unbound").returncode == 0
+    assert "my_kernels" not in (project / "unbound" / "kernels_cpu.py").read_text()
+    assert run(project, "generate", "other.yaml", "-o", "bound", "--kernels", "my_kernels").returncode == 0
+    assert "my_kernels" in (project / "bound" / "kernels_cpu.py").read_text()
 
 
 def test_check(project: Path) -> None:
