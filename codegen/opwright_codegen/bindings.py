@@ -1,0 +1,302 @@
+"""Which kernel serves which operator and key: names found in the kernel modules, formulas resolved, or a name left unbound.
+
+Note [Operands of rules]
+A kernel gets arrays cast to the dtype that the plan computes in: `plan.operands`. Which arguments those are follows from
+the rule: what it takes as `*operands`, and its positional parameters annotated as arrays (`Any`, `Array`, lists of them).
+Where a list is the only one (`cat`), the operands are its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.formula_ast import Call, Conditional, Formula, Kind, Reference, Tuple, walk
+from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.kernel_forms import (
+    InlineKernel,
+    KernelForm,
+    MetaFormulas,
+    NamedKernel,
+    NativeKernel,
+    PathKernel,
+    PathMeta,
+    RawKernel,
+    ViewMeta,
+    kernel_form,
+    meta_form,
+)
+from opwright_codegen.kernel_modules import KernelFunction, KernelModules
+from opwright_codegen.model import Kernel, Operator, OperatorSet
+from opwright_codegen.views import NamespaceView, OperatorView
+
+__all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
+
+BACKENDS = ("CPU", "CUDA")
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """`meta` as formulas: one for each output, or a single one whose rule returns a plan for each.
+
+    `operands` are the arguments that the rule's operands are, None where one is no argument; `is_list`: they are the
+    elements of the only one.
+    """
+
+    formulas: tuple[Formula, ...]
+    operands: tuple[str | None, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOf:
+    """`meta: view`: results share the memory of this argument."""
+
+    argument: str
+
+
+Meta = Plans | ViewOf | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A resolved expression."""
+
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function of a kernel module."""
+
+    function: KernelFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A name that no module has."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
+
+    view: OperatorView
+    base: Operator
+    key: str
+    kernel: Inline | Named | Unbound
+    meta: Meta
+
+    def references(self) -> Iterator[Reference]:
+        """Everything that an inline kernel refers to."""
+        if isinstance(self.kernel, Inline):
+            yield from (node for node in walk(self.kernel.formula) if isinstance(node, Reference))
+
+    def rule_paths(self) -> Iterator[str]:
+        """The rules that `meta` gives by path, `module:name`."""
+        formulas = self.meta.formulas if isinstance(self.meta, Plans) else ()
+        for node in (node for formula in formulas for node in walk(formula)):
+            if isinstance(node, Reference) and node.kind is Kind.RULE and ":" in node.name:
+                yield node.name
+
+    def modules(self) -> Iterator[tuple[str, str]]:
+        """The modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
+        if isinstance(self.kernel, Named):
+            yield self.kernel.function.module, "kernels"
+        for path in self.rule_paths():
+            yield path.partition(":")[0], "rules"
+
+
+def bind(
+    view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, *, strict: bool
+) -> list[Binding]:
+    """The bindings of all operators, in schema order. Raises SchemaErrors for what cannot be bound."""
+    binder = _Binder(view, operators, kernels, rules, strict)
+    found = [binding for operator in view.operators.values() for binding in binder.bindings(operator)]
+    binder.errors.raise_if_any()
+    return found
+
+
+class _Binder:
+    def __init__(
+        self, view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, strict: bool
+    ) -> None:
+        self._operators = operators.operators
+        self._kernels = kernels
+        self._rules = rules
+        self._strict = strict
+        self._packets = view.packets
+        self._metas: dict[str, Meta] = {}
+        self._bound: dict[tuple[str, bool, Kernel], Inline | Named | Unbound] = {}
+        self.errors = Errors()
+
+    def bindings(self, view: OperatorView) -> list[Binding]:
+        operator = view.operator
+        base = operator if operator.base_name is None else self._operators[operator.base_name]
+        found = []
+        for key, kernel in operator.dispatch:
+            try:
+                bound = self._kernel(base, key, kernel)
+                meta = None if isinstance(bound, Unbound) or key not in BACKENDS else self._meta(base)
+            except SchemaError as error:
+                self.errors.add(error)
+            else:
+                found.append(Binding(view, base, key, bound, meta))
+        return found
+
+    def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
+        text = kernel.text
+        if text.isidentifier():
+            # PyTorch's file has thousands of names, which need no parser.
+            function = self._kernels.find(text, kernel.span)
+            if function is None:
+                return self._unbound(text, kernel)
+        is_composite = key not in BACKENDS
+        known = (base.name, is_composite, kernel)
+        if known not in self._bound:
+            self._bound[known] = self._bind(base, key, kernel, kernel_form(kernel))
+        return self._bound[known]
+
+    def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> Inline | Named | Unbound:
+        match form:
+            case NamedKernel(name):
+                function = self._kernels.find(name, kernel.span)
+                bound: Inline | Named = Named(function) if function is not None else None  # type: ignore[assignment]
+                if function is None:
+                    return self._unbound(name, kernel)
+            case PathKernel(module, name):
+                bound = Named(self._kernels.find_path(module, name, kernel.span))
+            case InlineKernel(formula):
+                if key in BACKENDS:
+                    scope = Scope.for_kernel(base.schema)
+                else:
+                    scope = Scope.for_composite(base.schema, self._packets)
+                bound = Inline(resolve(formula, scope))
+            case NativeKernel() | RawKernel():
+                hint = "write the kernel in Python, over NumPy or CuPy"
+                raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)
+            case _:
+                assert_never(form)
+        self._check_key(key, kernel)
+        return bound
+
+    def _unbound(self, name: str, kernel: Kernel) -> Unbound:
+        if self._strict:
+            raise self._kernels.unknown(name, kernel.span)
+        return Unbound(name)
+
+    def _check_key(self, key: str, kernel: Kernel) -> None:
+        if key in BACKENDS or key.startswith(("Composite", "Auto")) or key in _FUNCTIONALITY:
+            return
+        hint = f"kernels are generated for {', '.join(BACKENDS)}; register one for {key} with opwright.library"
+        raise SchemaError("backend-kernel", f"no kernel is generated for {key}", kernel.span, hint)
+
+    # -- meta
+
+    def _meta(self, base: Operator) -> Meta:
+        if base.name not in self._metas:
+            self._metas[base.name] = self._bind_meta(base)
+        return self._metas[base.name]
+
+    def _bind_meta(self, base: Operator) -> Meta:
+        if base.meta is None:
+            return None
+        form = meta_form(base.meta)
+        match form:
+            case ViewMeta():
+                return ViewOf(_viewed_argument(base))
+            case PathMeta(module, name):
+                rule = self._rules.find_path(module, name, base.meta.span)
+                arguments = tuple(Reference(Kind.ARGUMENT, a.name) for a in base.schema.arguments if not _is_out(a))
+                call = Call(Reference(Kind.RULE, f"{module}:{name}"), arguments)
+                return Plans((call,), *_operands(rule, arguments))
+            case MetaFormulas(formulas):
+                scope = Scope.for_meta(base.schema, self._rules.names)
+                return self._plans(base, [resolve(formula, scope) for formula in formulas])
+            case _:
+                assert_never(form)
+
+    def _plans(self, base: Operator, formulas: Sequence[Formula]) -> Plans:
+        assert base.meta is not None
+        outputs = len(base.schema.returns)
+        if len(formulas) not in (1, outputs):
+            message = f"{base.schema.name} has {outputs} outputs, and 'meta' {len(formulas)} formulas"
+            raise SchemaError("meta-count", message, base.meta.span, "one formula for each output")
+        calls = [call for formula in formulas for call in self._rule_calls(base, formula)]
+        rule = self._rules.find(_rule_name(calls[0]), base.meta.span)
+        assert rule is not None  # the formula is resolved
+        return Plans(tuple(formulas), *_operands(rule, calls[0].arguments))
+
+    def _rule_calls(self, base: Operator, formula: Formula) -> list[Call]:
+        match formula:
+            case Conditional(_, then, otherwise):
+                return [*self._rule_calls(base, then), *self._rule_calls(base, otherwise)]
+            case Call(Reference(Kind.RULE)):
+                return [formula]
+            case _:
+                assert base.meta is not None
+                hint = "as in: pointwise(self, other)"
+                raise SchemaError("meta-form", "'meta' calls a rule", formula.span or base.meta.span, hint)
+
+
+_FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))
+_ARRAYS = ("Any", "Array", "Operand")
+
+
+def _rule_name(call: Call) -> str:
+    assert isinstance(call.function, Reference)
+    return call.function.name
+
+
+def _operands(rule: KernelFunction, arguments: Sequence[Formula]) -> tuple[tuple[str | None, ...], bool]:
+    """Note [Operands of rules]."""
+    found: list[str | None] = []
+    is_list = False
+    for position, argument in enumerate(arguments):
+        if position < len(rule.annotations):
+            text = rule.annotations[position]
+            if not any(word in text for word in _ARRAYS):
+                continue
+            is_list = text.startswith(("Sequence[", "list["))
+        elif rule.vararg is None:
+            continue
+        is_argument = isinstance(argument, Reference) and argument.kind is Kind.ARGUMENT
+        name = argument.name if is_argument and isinstance(argument, Reference) else None
+        found.append(None if name in found else name)
+    return tuple(found), is_list and len(found) == 1
+
+
+def _viewed_argument(base: Operator) -> str:
+    for argument in base.schema.arguments:
+        if argument.type.is_tensor_like and not argument.is_write:
+            return argument.name
+    assert base.meta is not None
+    message = f"{base.schema.name} is no view: it has no tensor that it only reads"
+    raise SchemaError("meta-view", message, base.meta.span)
+
+
+def _is_out(argument: object) -> bool:
+    return bool(getattr(argument, "kwarg_only", False) and getattr(argument, "is_write", False))
+
+
+def result_formulas(kernel: Inline, count: int) -> tuple[Formula, ...] | None:
+    """The formulas of several outputs, where the kernel gives each its own."""
+    match kernel.formula:
+        case Tuple(items) if len(items) == count:
+            return items
+        case _:
+            return None
+
+
+def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
+    """Those that a backend's module has shims for."""
+    return [b for b in bindings if b.key == key and not isinstance(b.kernel, Unbound)]
+
+
+def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
+    """Those above the backends whose kernels are expressions."""
+    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, Inline)]

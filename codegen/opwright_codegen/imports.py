@@ -1,0 +1,65 @@
+"""The import lines of a generated module: what it uses and no more, in the order ruff sorts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+__all__ = ["import_lines", "words_in"]
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+# Names that generated modules use, and the modules they come from.
+_HOMES = {
+    "ARRAYS": "opwright.keys", "Any": "typing", "BACKEND_SELECT": "opwright.keys", "Callable": "collections.abc",
+    "DENSE_CPU": "opwright.keys", "DENSE_CUDA": "opwright.keys", "DType": "opwright.dtypes",
+    "DTypeLike": "numpy.typing", "Device": "opwright.devices", "Generator": "opwright.generator",
+    "Layout": "opwright.options", "MemoryFormat": "opwright.options", "NDArray": "numpy.typing",
+    "Operator": "opwright.dispatcher", "Packet": "opwright.packets", "Scalar": "opwright.annotations",
+    "Sequence": "collections.abc", "Tensor": "opwright.tensor", "TypeVar": "typing", "active_modes": "opwright.state",
+    "dtypes": "opwright", "is_array": "opwright.devices", "is_int_list": "opwright.conversion", "ndarray": "numpy", "overload": "typing",
+    "packet": "opwright.packets", "rules": "opwright", "wrap": "opwright.tensor", "wrap_view": "opwright.tensor",
+    "wrap_views": "opwright.tensor",
+}  # fmt: skip
+_STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
+
+
+def words_in(texts: Iterable[str]) -> set[str]:
+    """Every identifier in the texts."""
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Sequence[tuple[str, str, str]] = ()) -> str:
+    """The lines for the names among `words` that have a home, for whole `modules` (`numpy as np`), and for `extra`
+    imports `from MODULE import NAME as ALIAS`."""
+    homes: dict[str, list[str]] = {}
+    for word in words:
+        if word in _HOMES:
+            homes.setdefault(_HOMES[word], []).append(word)
+    sections: tuple[list[str], ...] = ([], [], [], [])
+    for module in sorted([*modules, *(f"{name} as {alias}" for module, name, alias in extra if not module)]):
+        sections[_section(module.partition(" ")[0])].append(f"import {module}")
+    lines = [(home, f"from {home} import {', '.join(sorted(names, key=_member))}") for home, names in homes.items()]
+    lines += [
+        (module, f"from {module} import {name}{'' if alias == name else f' as {alias}'}")
+        for module, name, alias in extra
+        if module
+    ]
+    for module, line in sorted(
+        lines, key=lambda found: (found[0].startswith("."), found[0], " as " in found[1], found[1])
+    ):
+        sections[_section(module)].append(line)
+    return "\n\n".join("\n".join(section) for section in sections if section)
+
+
+def _section(module: str) -> int:
+    if module in _STANDARD:
+        return 0
+    if module.startswith("."):
+        return 3
+    return 2 if module.partition(".")[0] == "opwright" else 1
+
+
+def _member(name: str) -> tuple[int, str]:
+    """The order of ruff within a line: constants, classes, the rest."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name

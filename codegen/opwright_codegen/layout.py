@@ -1,0 +1,145 @@
+"""Text laid out as ruff lays out code: what is too long for a line has one item a line, each with a comma."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright_codegen.formula_ast import Binary, Boolean, Call, Comparison, Conditional, Formula, List, Tuple
+from opwright_codegen.formula_emit import Spelling, emit
+
+__all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "quoted"]
+
+LINE = 120
+
+
+def bracketed(head: str, items: Sequence[str], tail: str, indent: int = 0, after: int = 0) -> str:
+    """`head item, item tail` on one line if it fits between `indent` and `after` columns, else an item a line.
+
+    `head` ends with the opening bracket, `tail` begins with the closing one.
+    """
+    text = f"{head}{', '.join(items)}{tail}"
+    if len(text) + indent + after <= LINE and "\n" not in text:
+        return text
+    pad = " " * indent
+    inner = "".join(f"{pad}    {item},\n" for item in items)
+    return f"{head}\n{inner}{pad}{tail}"
+
+
+def condition(tests: Sequence[str], word: str, indent: int) -> str:
+    """`if test word test:` on one line if it fits after `indent` columns, else a test a line."""
+    text = f"if {f' {word} '.join(tests)}:"
+    if len(text) + indent <= LINE:
+        return text
+    pad = " " * indent
+    first, *rest = tests
+    inner = "".join(f"{pad}    {word} {test}\n" for test in rest)
+    return f"if (\n{pad}    {first}\n{inner}{pad}):"
+
+
+def fill_comment(text: str) -> str:
+    """The text as comment lines, broken at spaces."""
+    if len(text) <= LINE - 2:
+        return f"# {text}"
+    first, *rest = _fill(text, LINE - 6)
+    return "\n".join((f"# {first.rstrip()}", *(f"#     {line.rstrip()}" for line in rest)))
+
+
+def fill_string(text: str, indent: int) -> str:
+    """A string literal, in pieces below each other where it is too long for a line with a comma behind it."""
+    literal = quoted(text)
+    if len(literal) + indent + 1 <= LINE:
+        return literal
+    pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
+    return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
+
+
+def quoted(text: str) -> str:
+    """The text as a literal, in double quotes unless others save backslashes."""
+    literal = repr(text)
+    if literal[0] == '"' or '"' in text:
+        return literal
+    return '"' + literal[1:-1].replace("\\'", "'") + '"'
+
+
+def _fill(text: str, width: int) -> list[str]:
+    """The text in pieces of at most `width`, broken after spaces; a word that is longer stays whole."""
+    pieces = []
+    while len(text) > width:
+        at = text.rfind(" ", 0, width) + 1 or text.find(" ") + 1
+        if not at:
+            break
+        pieces.append(text[:at])
+        text = text[at:]
+    return [*pieces, text]
+
+
+def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str = "", after: str = "") -> str:
+    """`before FORMULA after`, broken over lines where it is too long for one. `before` begins at column `indent`."""
+    text = emit(formula, spelling)
+    if indent + len(before) + len(text) + len(after) <= LINE:
+        return f"{before}{text}{after}"
+    pad = " " * indent
+    match formula:
+        case Call(function, arguments, keywords) if arguments or keywords:
+            inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in arguments]
+            inner += [formula_lines(item, spelling, indent + 4, f"{name}=", ",") for name, item in keywords]
+            lines = [f"{before}{emit(function, spelling)}(", *(f"{pad}    {item}" for item in inner), f"{pad}){after}"]
+        case Tuple(items) | List(items) if items:
+            opening, closing = "()" if isinstance(formula, Tuple) else "[]"
+            inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in items]
+            lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
+        case Binary() | Boolean() | Comparison() | Conditional() if not before or before.endswith("="):
+            lines = _operand_lines(formula, spelling, indent, before, after)
+        case _:
+            lines = [f"{before}{text}{after}"]
+    return "\n".join(lines)
+
+
+def _operand_lines(
+    formula: Binary | Boolean | Comparison | Conditional, spelling: Spelling, indent: int, before: str, after: str
+) -> list[str]:
+    """An operation as an item of a bracket: each operator begins a line."""
+    parts = _operands(formula, spelling)
+    pad = " " * indent
+    if before:  # a keyword argument gets parentheses of its own
+        return [f"{before}(", *(f"{pad}    {part}" for part in parts), f"{pad}){after}"]
+    parts[-1] += after
+    return [parts[0], *(f"{pad}{part}" for part in parts[1:])]
+
+
+def _operands(formula: Binary | Boolean | Comparison | Conditional, spelling: Spelling) -> list[str]:
+    """The operands at the level of the loosest operator, each but the first behind its operator."""
+    match formula:
+        case Conditional(test, then, otherwise):
+            whole = emit(formula, spelling)
+            chosen, asked = (emit(part, spelling) for part in (then, test))
+            return [chosen, f"if {asked}", whole[len(chosen) + len(asked) + 5 :]]
+        case Boolean(operator, values):
+            first, *rest = (_inner(formula, value, spelling) for value in values)
+            return [first, *(f"{operator} {part}" for part in rest)]
+        case Comparison(first, rest):
+            return [emit(first, spelling), *(f"{operator} {emit(part, spelling)}" for operator, part in rest)]
+        case Binary(operator, left, right):
+            whole = emit(formula, spelling)
+            head = _operands(left, spelling) if _same_level(left, operator) else [_inner(formula, left, spelling)]
+            return [*head, f"{operator} {_right(whole, right, spelling)}"]
+
+
+_LEVELS = ("|", "^", "&", "<< >>", "+ -", "* / // % @")
+
+
+def _same_level(left: Formula, operator: str) -> bool:
+    return isinstance(left, Binary) and any(
+        left.operator in level.split() and operator in level.split() for level in _LEVELS
+    )
+
+
+def _inner(outer: Formula, part: Formula, spelling: Spelling) -> str:
+    """The first operand as it stands in `outer`: with parentheses if it needs them."""
+    text = emit(part, spelling)
+    return text if emit(outer, spelling).startswith(text) else f"({text})"
+
+
+def _right(whole: str, right: Formula, spelling: Spelling) -> str:
+    text = emit(right, spelling)
+    return text if whole.endswith(text) else f"({text})"

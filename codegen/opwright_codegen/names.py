@@ -1,0 +1,152 @@
+"""Python names for operators, overloads and arguments: deterministic, valid, and never the same for two things.
+
+Note [Names of generated functions]
+`aten::add.Tensor` has the stub `add_Tensor` and the Operator `_add_Tensor`; the packet `add` stands for all overloads.
+The overload without a name is `add_default`, or plain `add` where it is the only one. Two wishes for one name are
+settled in this order: packets (what users write) before stubs before Operators, and each in the order of the schema
+files; the later one gets trailing underscores. So does a name that is a keyword, or that the module needs itself.
+A lower-case builtin is no such name: an operator may be called `sum`, and the module then says `builtins.sum`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from opwright_codegen.schema import Argument, FunctionSchema
+
+__all__ = ["BuiltinNames", "Namer", "NamespaceNames", "PacketNames", "StubNames", "argument_names", "is_word"]
+
+# What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
+RESERVED = frozenset(
+    (
+        "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType", "Device",
+        "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
+        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
+        "TYPE_CHECKING", "Tensor", "TensorMethods", "TypeVar", "A", "__all__", "__debug__", "__doc__", "__file__",
+        "__loader__", "__name__", "__package__", "__path__", "__spec__", "active_modes", "annotations", "builtins",
+        "install", "is_int_list", "ndarray", "overload", "packet",
+    )
+)  # fmt: skip
+
+# Local variables of stubs, and builtins that their code calls: an argument of that name would hide them.
+_LOCALS = frozenset(
+    (
+        "_op",
+        "args",
+        "bool",
+        "builtins",
+        "float",
+        "int",
+        "item",
+        "kernel",
+        "keys",
+        "kind",
+        "kwargs",
+        "modes",
+        "str",
+        "type",
+    )
+)
+_HIDING = RESERVED | _LOCALS
+
+
+def is_word(name: str) -> bool:
+    """Whether Python takes the name as it is."""
+    return name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
+
+
+class Namer:
+    """Gives out the names of one scope, each once."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+
+    def claim(self, wanted: str) -> str:
+        """The name wanted, with as many underscores after it as make it a free one."""
+        taken = self._taken
+        while wanted in taken or keyword.iskeyword(wanted):
+            wanted += "_"
+        taken.add(wanted)
+        return wanted
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
+
+
+@dataclass(frozen=True, slots=True)
+class StubNames:
+    """The function that calls an operator, and the Operator object behind it."""
+
+    stub: str
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class PacketNames:
+    """The function for all overloads, and the Packet object behind it, None where the only overload's stub serves."""
+
+    function: str
+    packet: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceNames:
+    """The names of one module `ops`: by the operators' qualified names, and by the packets' base names."""
+
+    stubs: Mapping[str, StubNames]
+    packets: Mapping[str, PacketNames]
+    taken: Collection[str]
+
+    @staticmethod
+    def of(schemas: Mapping[str, FunctionSchema]) -> NamespaceNames:
+        """Names for the operators of one namespace, given in schema order."""
+        overloads: dict[str, list[str]] = {}
+        for schema in schemas.values():
+            overloads.setdefault(schema.name.base, []).append(schema.name.overload)
+        namer = Namer(RESERVED)
+        functions = {base: namer.claim(base) for base in overloads}
+        stubs = {name: _stub_name(schema, overloads, functions, namer) for name, schema in schemas.items()}
+        operators = {name: StubNames(stub, namer.claim(f"_{stub}")) for name, stub in stubs.items()}
+        packets = {
+            base: PacketNames(function, None if len(overloads[base]) == 1 else namer.claim(f"_{function}"))
+            for base, function in functions.items()
+        }
+        public = {*functions.values(), *stubs.values()}
+        return NamespaceNames(operators, packets, public)
+
+
+def _stub_name(
+    schema: FunctionSchema, overloads: Mapping[str, list[str]], functions: Mapping[str, str], namer: Namer
+) -> str:
+    name = schema.name
+    if not name.overload and len(overloads[name.base]) == 1:
+        return functions[name.base]
+    return namer.claim(f"{name.base}_{name.shown_overload}")
+
+
+def argument_names(arguments: Iterable[Argument]) -> tuple[str, ...]:
+    """What a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs."""
+    names = [argument.name for argument in arguments]
+    if _HIDING.isdisjoint(names) and not any(map(keyword.iskeyword, names)):
+        return tuple(names)
+    namer = Namer(_HIDING)
+    kept = {name: namer.claim(name) for name in names if is_word(name) and name not in _HIDING}
+    return tuple(kept.get(name) or namer.claim(name) for name in names)
+
+
+_BUILTINS = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))
+
+
+class BuiltinNames(dict[str, str]):
+    """How a module spells builtins: plainly, or through the module `builtins` where a function of its own hides one."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        super().__init__({name: f"builtins.{name}" if name in taken else name for name in _BUILTINS})
+        self._taken = frozenset(taken)
+
+    def hides(self, names: Iterable[str]) -> bool:
+        """Whether the module has a function of one of these names."""
+        return not self._taken.isdisjoint(names)

@@ -1,0 +1,169 @@
+"""The fast shims of pointwise operators: when arrays are so plain that NumPy's own answer is the one the plan asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opwright_codegen.bindings import Binding, Inline, Plans
+from opwright_codegen.formula_ast import (
+    Attribute,
+    Call,
+    Comparison,
+    Conditional,
+    Constant,
+    Formula,
+    Kind,
+    Reference,
+    rewrite,
+    walk,
+)
+from opwright_codegen.formula_emit import with_out
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.views import Tensors, tensors_in
+
+__all__ = ["DenseFacts", "dense_facts"]
+
+# The kinds of NumPy dtypes, by the words of `accepts`.
+_KINDS = {"bool": "b", "integer": "iu", "floating": "f", "complex": "c"}
+_ALL = "biufc"
+# What is left of them where the result has the operands' dtype, by the rule's `kind`; absent: no fast shim.
+_BY_KIND = {
+    "default": _ALL, "no_opmath": _ALL, "int_to_float": "fc", "bool": _ALL, "complex_to_float": "biuf", "bool_to_long": "iufc",
+}  # fmt: skip
+# Ufuncs whose result has the dtype of their operands, whatever it is; on floats most others keep it too.
+_KEEPING = frozenset(
+    (
+        "add",
+        "subtract",
+        "multiply",
+        "maximum",
+        "minimum",
+        "negative",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+    )
+)
+_TRUTHS = frozenset(
+    (
+        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
+        "logical_not", "isnan", "isfinite", "isinf", "signbit",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DenseFacts:
+    """What a fast shim computes and when it may.
+
+    `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their default.
+    `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: its dtype is not known beforehand.
+    """
+
+    formula: Formula
+    operands: tuple[str, ...]
+    scalars: tuple[str, ...]
+    ones: tuple[tuple[str, object], ...]
+    kinds: str
+    checks_result: bool
+    writes: bool
+
+
+def dense_facts(binding: Binding) -> DenseFacts | None:
+    """The fast shim of a binding, or None where there is none."""
+    meta, kernel, schema = binding.meta, binding.kernel, binding.view.schema
+    if not isinstance(meta, Plans) or not isinstance(kernel, Inline) or len(schema.returns) != 1:
+        return None
+    if schema.kind not in (SchemaKind.FUNCTIONAL, SchemaKind.INPLACE):
+        return None
+    call = meta.formulas[0]
+    if not isinstance(call, Call) or call.function != Reference(Kind.RULE, "pointwise") or len(meta.formulas) != 1:
+        return None
+    names = [a.name for a in call.arguments if isinstance(a, Reference) and a.kind is Kind.ARGUMENT]
+    options = _options(call)
+    if len(names) != len(call.arguments) or options is None or len(set(names)) != len(names):
+        return None
+    types = {a.name: a.type for a in schema.arguments}
+    tensors = tuple(n for n in names if tensors_in(types[n]) is Tensors.ONE)
+    scalars = tuple(n for n in names if str(types[n]) in ("Scalar", "number"))
+    if len(tensors) + len(scalars) != len(names) or not tensors:
+        return None
+    every_tensor = [n for n, t in types.items() if t.is_tensor_like]
+    if set(every_tensor) != set(tensors):
+        return None
+    defaults = {a.name: a.default.value for a in schema.arguments if a.default is not None}
+    ones = tuple((name, defaults[name]) for name in options.fixed if name in defaults)
+    if len(ones) != len(options.fixed) or not all(type(value) in (int, float) for _, value in ones):
+        return None
+    formula = rewrite(kernel.formula, lambda part: _folded(part, dict(ones)))
+    return _facts(formula, tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    kind: str
+    kinds: str
+    fixed: tuple[str, ...]
+
+
+def _options(call: Call) -> _Options | None:
+    """What the rule's keywords say; None if one says what a fast shim does not know."""
+    kind, kinds = "default", _ALL
+    fixed = []
+    for name, value in call.keywords:
+        match name, value:
+            case "kind", Constant(str() as word) if word in _BY_KIND:
+                kind = word
+            case (("accepts" | "accepts_operands"), Constant(str() as words)) if set(words.split()) <= _KINDS.keys():
+                accepted = "".join(_KINDS[word] for word in words.split())
+                kinds = "".join(letter for letter in kinds if letter in accepted)
+            case "exact_scalars", Constant():
+                pass
+            case "alpha", Reference(Kind.ARGUMENT, argument):
+                fixed.append(argument)
+            case _:
+                return None
+    kinds = "".join(letter for letter in kinds if letter in _BY_KIND[kind])
+    return _Options(kind, kinds, tuple(fixed))
+
+
+def _folded(part: Formula, known: dict[str, object]) -> Formula | None:
+    """`a if alpha == 1 else b` is `a` where alpha is 1."""
+    match part:
+        case Conditional(Comparison(Reference(Kind.ARGUMENT, name), (("==", Constant(value)),)), then, _):
+            if name in known and known[name] == value:
+                return rewrite(then, lambda inner: _folded(inner, known))
+    return None
+
+
+def _facts(
+    formula: Formula,
+    tensors: tuple[str, ...],
+    scalars: tuple[str, ...],
+    ones: tuple[tuple[str, object], ...],
+    options: _Options,
+    writes: bool,
+) -> DenseFacts | None:
+    used = {node.name for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
+    if not set(tensors) <= used or any(isinstance(node, Attribute) and node.name == "dtype" for node in walk(formula)):
+        return None
+    ufunc = _outer_ufunc(formula)
+    if options.kind == "bool":
+        if ufunc not in _TRUTHS:
+            return None
+        checks = False
+    else:
+        checks = ufunc not in _KEEPING
+    kinds = "".join(letter for letter in options.kinds if letter in "fc") if scalars else options.kinds
+    if not kinds or (writes and with_out(formula, "out", positional=True) is None):
+        return None
+    return DenseFacts(formula, tensors, scalars, ones, "" if kinds == _ALL else kinds, checks, writes)
+
+
+def _outer_ufunc(formula: Formula) -> str | None:
+    match formula:
+        case Call(Attribute(Reference(Kind.MODULE), name)):
+            return name
+        case _:
+            return None

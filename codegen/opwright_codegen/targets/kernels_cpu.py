@@ -1,0 +1,5 @@
+"""`kernels_cpu.py`: kernels on NumPy arrays."""
+
+from opwright_codegen.targets.kernels import Backend
+
+BACKEND = Backend("CPU", "np", "numpy", has_plain_arrays=True)

@@ -1,0 +1,5 @@
+"""`kernels_cuda.py`: kernels on CuPy arrays. The first call that needs one imports the module, and CuPy with it."""
+
+from opwright_codegen.targets.kernels import Backend
+
+BACKEND = Backend("CUDA", "cp", "cupy", has_plain_arrays=False)

@@ -1,0 +1,149 @@
+"""`methods.py`: the operators that are methods and Python operators of Tensor.
+
+Note [Python operators]
+`a + b` with two Tensors looks the kernel up at once, as the stub does. What is no number, array or Tensor gets
+NotImplemented, so that its own operator is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from opwright_codegen.imports import import_lines
+from opwright_codegen.names import is_word
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.types import BaseType
+from opwright_codegen.views import NamespaceView, OperatorView, Tensors
+
+__all__ = ["TEMPLATE", "PythonOperator", "context", "methods_of", "python_operators"]
+
+TEMPLATE = "methods.py.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonOperator:
+    """A special method: `function` is called with the operands, `swapped` where the Tensor is the right one.
+
+    `stub` and `operator` serve two Tensors directly; '' where no overload takes them. `rest` are the defaults passed with them.
+    """
+
+    name: str
+    function: str
+    swapped: bool
+    is_unary: bool
+    is_inplace: bool
+    operator: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A method whose `self` is not the operator's first argument: those before it come first in the call."""
+
+    name: str
+    before: tuple[str, ...]
+
+
+# Special method: the operators that it may be, in order of preference. `r` ones swap their operands.
+_BINARY = {
+    "add": ("add",), "sub": ("sub",), "mul": ("mul",), "truediv": ("div",), "floordiv": ("floor_divide",),
+    "mod": ("remainder",), "pow": ("pow",), "matmul": ("matmul",), "and": ("bitwise_and", "__and__"),
+    "or": ("bitwise_or", "__or__"), "xor": ("bitwise_xor", "__xor__"), "lshift": ("bitwise_left_shift", "__lshift__"),
+    "rshift": ("bitwise_right_shift", "__rshift__"),
+}  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+def methods_of(view: NamespaceView) -> dict[str, tuple[OperatorView, ...]]:
+    """The packets with an overload that is a method, by base name; names that no attribute has are left out."""
+    return {
+        base: group
+        for base, group in view.packets.items()
+        if any("method" in o.operator.variants for o in group) and is_word(base)
+    }
+
+
+def python_operators(view: NamespaceView) -> list[PythonOperator]:
+    """The special methods that the namespace's operators are enough for. ATen's names alone mean Python's operators."""
+    if view.namespace != "aten":
+        return []
+    found = []
+    for name, bases in _BINARY.items():
+        base = next((b for b in bases if b in view.packets), None)
+        if base is not None:
+            found.append(_binary(f"__{name}__", base, view))
+            found.append(_reflected(name, base, view))
+        inplace = next((f"{b}_" for b in bases if f"{b}_" in view.packets), None)
+        if inplace is not None:
+            found.append(_binary(f"__i{name}__", inplace, view, is_inplace=True))
+    found += [_binary(f"__{name}__", name, view) for name in _COMPARISONS if name in view.packets]
+    found += [
+        PythonOperator(f"__{name}__", f"ops.{view.names.packets[base].function}", False, True, False, "", "")
+        for name, base in _UNARY.items()
+        if base in view.packets
+    ]
+    return found
+
+
+def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = False) -> PythonOperator:
+    function = f"ops.{view.names.packets[base].function}"
+    direct = next((o for o in view.packets[base] if _takes_two_tensors(o)), None)
+    if direct is None:
+        return PythonOperator(name, function, False, False, is_inplace, "", "")
+    rest = "".join(f", {p.default}" for p in direct.parameters[2:])
+    return PythonOperator(name, function, False, False, is_inplace, f"ops.{direct.private}", rest)
+
+
+def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
+    """`number - tensor`: `rsub` where there is one, else the operator itself with swapped operands."""
+    reflected = f"r{base}"
+    if reflected in view.packets:
+        function = f"ops.{view.names.packets[reflected].function}"
+        return PythonOperator(f"__r{name}__", function, False, False, False, "", "")
+    function = f"ops.{view.names.packets[base].function}"
+    return PythonOperator(f"__r{name}__", function, True, False, False, "", "")
+
+
+def _takes_two_tensors(view: OperatorView) -> bool:
+    if view.schema.kind is SchemaKind.OUT or len(view.parameters) < 2:
+        return False
+    first, second, *rest = view.parameters
+    return (
+        first.tensors is Tensors.ONE
+        and second.tensors is Tensors.ONE
+        and all(p.default is not None and p.tensors is Tensors.NONE for p in rest)
+        and not any(p.default is None or isinstance(p.argument.type, BaseType) is False for p in rest)
+        and not view.is_generic
+    )
+
+
+def context(view: NamespaceView) -> dict[str, object] | None:
+    """What the template shows; None where no operator is a method."""
+    groups = methods_of(view)
+    if not groups:
+        return None
+    moved = [found for base, group in groups.items() if (found := _moved(view, base, group)) is not None]
+    names = {found.name for found in moved}
+    functions = {base: view.names.packets[base].function for base in groups}
+    operators = python_operators(view)
+    words = {"Tensor"}
+    if operators:
+        words |= {"Any", "active_modes", "is_array"}
+    if moved:
+        words.add("Any")
+    return {
+        "operators": operators,
+        "moved": moved,
+        "methods": [(base, base if base in names else f"ops.{functions[base]}") for base in groups],
+        "imports": import_lines(words, ["numpy as np"] if operators else [], [(".", "ops", "ops")]),
+    }
+
+
+def _moved(view: NamespaceView, base: str, group: tuple[OperatorView, ...]) -> Moved | None:
+    chosen = next(o for o in group if "method" in o.operator.variants)
+    position = next((i for i, p in enumerate(chosen.parameters) if p.argument.name == "self"), 0)
+    if position == 0:
+        return None
+    return Moved(base, tuple(p.name for p in chosen.parameters[:position]))

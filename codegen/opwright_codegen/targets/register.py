@@ -1,0 +1,56 @@
+"""`register.py`: which function serves which operator and key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, composite_bindings
+from opwright_codegen.layout import LINE, bracketed, quoted
+from opwright_codegen.targets.composites import composite_names
+from opwright_codegen.targets.shims import ShimNames
+
+__all__ = ["TEMPLATE", "context"]
+
+TEMPLATE = "register.py.j2"
+_MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA"}
+
+
+def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]) -> dict[str, object]:
+    """What the template shows: a row for each kernel, and the modules that the rows speak of."""
+    composites = composite_names(composite_bindings(bindings))
+    rows = []
+    modules = set()
+    for binding in bindings:
+        module, functions = _served(binding, shims, composites)
+        modules.add(module)
+        rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
+    used = [
+        (name, file)
+        for name, file in (
+            ("KERNELS_CPU", "kernels_cpu"),
+            ("KERNELS_CUDA", "kernels_cuda"),
+            ("COMPOSITES", "composites"),
+        )
+        if name in modules
+    ]
+    return {"rows": rows, "modules": used}
+
+
+def _served(
+    binding: Binding, shims: Mapping[str, Mapping[str, ShimNames]], composites: Mapping[tuple[str, str], str]
+) -> tuple[str, tuple[str, str, str]]:
+    match binding.kernel:
+        case Unbound(name):
+            return '""', (name, "", "")
+        case _ if binding.key in BACKENDS:
+            names = shims[binding.key][binding.view.name]
+            return _MODULES[binding.key], (names.general, names.dense, names.arrays)
+        case Named(function):
+            return quoted(function.module), (function.name, "", "")
+        case Inline():
+            return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
+
+
+def _row(values: Sequence[str]) -> str:
+    text = f"({', '.join(values)})"
+    return text if len(text) + 5 <= LINE else bracketed("(", values, ")", 4, 1)

@@ -1,0 +1,252 @@
+"""What templates are given: finished text about operators. Here is what several targets share; each adds its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import PurePath
+from typing import assert_never
+
+from opwright_codegen.defaults import EnumName, Value
+from opwright_codegen.layout import bracketed, quoted
+from opwright_codegen.model import Operator, OperatorSet
+from opwright_codegen.names import BuiltinNames, NamespaceNames, argument_names, is_word
+from opwright_codegen.schema import Argument, FunctionSchema, Return
+from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
+
+__all__ = [
+    "NamespaceView", "OperatorView", "Parameter", "Tensors", "annotation", "namespace_view", "parameter_list",
+    "return_annotation", "signature", "source_path", "tensors_in", "tuple_text",
+]  # fmt: skip
+
+
+class Tensors(Enum):
+    """How many tensors an argument holds."""
+
+    NONE = "none"
+    ONE = "Tensor"
+    OPTIONAL = "Tensor?"
+    LIST = "Tensor[]"
+    OPTIONAL_LIST = "Tensor[]?"
+    LIST_OF_OPTIONAL = "Tensor?[]"
+    OTHER = "deeper"
+
+
+_TENSOR = BaseType("Tensor")
+
+
+@cache
+def tensors_in(type: Type) -> Tensors:
+    """How a value of the type holds tensors."""
+    match type:
+        case BaseType("Tensor"):
+            return Tensors.ONE
+        case OptionalType(BaseType("Tensor")):
+            return Tensors.OPTIONAL
+        case ListType(BaseType("Tensor")):
+            return Tensors.LIST
+        case OptionalType(ListType(BaseType("Tensor"))):
+            return Tensors.OPTIONAL_LIST
+        case ListType(OptionalType(BaseType("Tensor"))):
+            return Tensors.LIST_OF_OPTIONAL
+        case _:
+            return Tensors.OTHER if type.is_tensor_like else Tensors.NONE
+
+
+# What a caller may pass for a type, and what an operator returns of it. Types that are not here are `Any`.
+_PASSED = {
+    "int": "int", "SymInt": "int", "DeviceIndex": "int", "float": "float", "SymFloat": "float", "bool": "bool",
+    "SymBool": "bool", "str": "str", "Scalar": "Scalar", "number": "Scalar", "complex": "complex",
+    "ScalarType": "DTypeLike", "Device": "Device | str", "Layout": "Layout", "MemoryFormat": "MemoryFormat",
+    "Generator": "Generator",
+}  # fmt: skip
+_RETURNED = _PASSED | {"ScalarType": "DType", "Device": "Device"}
+_BUILTIN = frozenset(("int", "float", "bool", "str", "complex"))
+
+
+def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor", returned: bool = False) -> str:
+    """The Python annotation for a value of the type; `tensor` is the one for Tensors."""
+    match type:
+        case BaseType("Tensor"):
+            return tensor
+        case BaseType(name):
+            found = (_RETURNED if returned else _PASSED).get(name, "Any")
+            if found in _BUILTIN:
+                return builtins[found]
+            return f"Device | {builtins['str']}" if found == "Device | str" else found
+        case OptionalType(elem):
+            inner = annotation(elem, builtins, tensor=tensor, returned=returned)
+            return inner if inner == "Any" else f"{inner} | None"
+        case ListType(elem, size):
+            inner = annotation(elem, builtins, tensor=tensor, returned=returned)
+            if returned:
+                return f"{builtins['list']}[{inner}]"
+            return f"Sequence[{inner}] | {inner}" if size is not None and elem != _TENSOR else f"Sequence[{inner}]"
+        case GenericType("Tuple", args):
+            return f"{builtins['tuple']}[{', '.join(annotation(a, builtins, tensor=tensor) for a in args)}]"
+        case GenericType() | ClassType():
+            return "Any"
+        case _:
+            assert_never(type)
+
+
+def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> str:
+    """The annotation for what an operator returns: one value, a tuple of several, or None."""
+    found = [annotation(r.type, builtins, tensor=tensor, returned=True) for r in returns]
+    if len(found) == 1:
+        return found[0]
+    return f"{builtins['tuple']}[{', '.join(found)}]" if found else "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument: its name in Python, the schema's argument, and its default as Python text."""
+
+    name: str
+    argument: Argument
+    default: str | None
+
+    @property
+    def tensors(self) -> Tensors:
+        return tensors_in(self.argument.type)
+
+    @property
+    def is_renamed(self) -> bool:
+        return self.name != self.argument.name
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorView:
+    """What every target says about an operator: its names, its parameters, its schema as the comment over functions."""
+
+    operator: Operator
+    stub: str
+    private: str
+    parameters: tuple[Parameter, ...]
+    declaration: str
+
+    @property
+    def name(self) -> str:
+        return self.operator.name
+
+    @property
+    def schema(self) -> FunctionSchema:
+        return self.operator.schema
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether the stub leaves the binding of arguments to the runtime: they have other names than the schema's."""
+        return self.operator.schema.is_vararg or any(p.name != p.argument.name for p in self.parameters)
+
+    @property
+    def passed(self) -> str:
+        """The parameters as a call passes them, by position."""
+        return ", ".join([p.name for p in self.parameters])
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceView:
+    """The operators of one namespace, for the modules of one package."""
+
+    namespace: str
+    package: str
+    sources: tuple[str, ...]
+    operators: Mapping[str, OperatorView]
+    packets: Mapping[str, tuple[OperatorView, ...]]
+    names: NamespaceNames
+    builtins: BuiltinNames
+
+
+def namespace_view(operators: OperatorSet, namespace: str, package: str) -> NamespaceView:
+    """The operators of `namespace` in the order of the schema files, the made ones after them."""
+    own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
+    names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
+    builtins = BuiltinNames(names.taken)
+    skipped = len(namespace) + 2 if namespace else 0
+    views = {}
+    packets: dict[str, list[OperatorView]] = {}
+    for name, operator in own.items():
+        found = names.stubs[name]
+        schema = operator.schema
+        arguments = schema.arguments
+        parameters = tuple(
+            [
+                Parameter(spelled, argument, None if argument.default is None else _default(argument, builtins))
+                for spelled, argument in zip(argument_names(arguments), arguments, strict=True)
+            ]
+        )
+        view = OperatorView(operator, found.stub, found.operator, parameters, str(schema)[skipped:])
+        views[name] = view
+        packets.setdefault(schema.name.base, []).append(view)
+    sources = tuple(source_path(source.path) for source in operators.sources)
+    return NamespaceView(
+        namespace, package, sources, views, {base: tuple(group) for base, group in packets.items()}, names, builtins
+    )
+
+
+def source_path(path: str) -> str:
+    """A schema file's path as generated code may show it: with slashes, never absolute."""
+    pure = PurePath(path)
+    return pure.name if pure.is_absolute() else pure.as_posix()
+
+
+# Names that defaults may have, by the type of the argument.
+_REDUCTIONS = {"Mean": "1", "Sum": "2"}
+_ENUMS = {"MemoryFormat": "MemoryFormat", "Layout": "Layout"}
+
+
+def _default(argument: Argument, builtins: Mapping[str, str]) -> str:
+    assert argument.default is not None
+    return _value_text(argument.default.value, argument.type, builtins)
+
+
+def _value_text(value: Value, type: Type, builtins: Mapping[str, str]) -> str:
+    """The Python text of a default value."""
+    match value:
+        case EnumName(name):
+            base = str(type.base())
+            if base in ("int", "SymInt") and name in _REDUCTIONS:
+                return _REDUCTIONS[name]
+            return f"{_ENUMS[base]}.{name}" if base in _ENUMS and is_word(name) else quoted(name)
+        case bool() | int() | None:
+            return str(value)
+        case str():
+            return quoted(value)
+        case tuple():
+            return tuple_text([_value_text(item, type.base(), builtins) for item in value])
+        case float():
+            return repr(value) if math.isfinite(value) else f'{builtins["float"]}("{value}")'
+        case complex():
+            parts = (_value_text(part, type, builtins) for part in (value.real, value.imag))
+            return f"{builtins['complex']}({', '.join(parts)})"
+        case _:
+            assert_never(value)
+
+
+def tuple_text(items: Sequence[str]) -> str:
+    """A tuple display."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def parameter_list(
+    parameters: Sequence[Parameter], builtins: Mapping[str, str], *, tensor: str = "Tensor", defaults: bool = True
+) -> list[str]:
+    """Parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations."""
+    found = []
+    is_positional = True
+    for parameter in parameters:
+        argument = parameter.argument
+        if argument.kwarg_only and is_positional and defaults:
+            is_positional = False
+            found.append("*")
+        text = f"{parameter.name}: {annotation(argument.type, builtins, tensor=tensor)}"
+        found.append(f"{text} = {parameter.default}" if parameter.default is not None and defaults else text)
+    return found
+
+
+def signature(name: str, parameters: Sequence[str], returned: str, indent: int = 0, end: str = ":") -> str:
+    """`def name(parameters) -> returned:`, over several lines if it must."""
+    return bracketed(f"def {name}(", parameters, f") -> {returned}{end}", indent)
