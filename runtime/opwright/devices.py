@@ -1,6 +1,7 @@
-"""Devices, and the backends behind them: which array type holds a tensor's data, and under which dispatch key its kernels stand.
+"""Devices, and the backends behind them: the array type that holds the data, the dispatch key of its kernels.
 
-NumPy is there from the start, CuPy from the first time a CUDA device or array is seen; `register_backend` adds others from outside.
+NumPy is there from the start, CuPy from the first time a CUDA device or array is seen; `register_backend` adds others
+from outside.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
 class Device:
     """Where a tensor's data is: a backend's name and, where there are several of it, an index. Immutable.
 
-    `Device("cuda:1")`, `Device("cuda", 1)`, `Device(device)`. Raises RuntimeError for an unknown name or a malformed string.
+    `Device("cuda:1")`, `Device("cuda", 1)`, `Device(device)`. Raises RuntimeError for an unknown name or a malformed
+    string.
     """
 
     __slots__ = ("index", "type")
@@ -35,15 +37,17 @@ class Device:
 
     def __init__(self, type: str | Device, index: int | None = None) -> None:
         if isinstance(type, Device):
-            type, index = type.type, type.index
+            name, index = type.type, type.index
         elif index is None:
-            type, index = _parse(type)
+            name, index = _parse(type)
         elif ":" in type:
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
-        _check_type(type, type)
+        else:
+            name = type
+        _check_type(name, name)
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
-        object.__setattr__(self, "type", type)
+        object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -61,7 +65,7 @@ class Device:
     def __repr__(self) -> str:
         return f"device(type={self.type!r}" + (")" if self.index is None else f", index={self.index})")
 
-    def __reduce__(self) -> tuple[type[Device], tuple[str, int | None]]:
+    def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
         return Device, (self.type, self.index)
 
 
@@ -80,7 +84,10 @@ def _check_type(name: str, text: str) -> None:
 
 
 def as_device(spelling: object) -> Device:
-    """A Device from a Device, a string, or anything that prints as one (`torch.device("cpu")`). Raises TypeError, RuntimeError."""
+    """A Device from a Device, a string, or anything that prints as one (`torch.device("cpu")`).
+
+    Raises TypeError, RuntimeError.
+    """
     if isinstance(spelling, Device):
         return spelling
     if isinstance(spelling, str):
@@ -96,7 +103,8 @@ def as_device(spelling: object) -> Device:
 class Backend:
     """One kind of array: its device name, its dispatch key and the few things the runtime asks of its arrays.
 
-    `keys` is what a plain tensor of it carries. `strides` counts elements. `array_module` gives the `xp` of inline kernels.
+    `keys` is what a plain tensor of it carries. `strides` counts elements. `array_module` gives the `xp` of inline
+    kernels.
     """
 
     name: str
@@ -121,7 +129,7 @@ class Backend:
         return known
 
     def impl(self, operator: str, kernel: Callable[..., Any]) -> Any:
-        """Register a kernel that sees arrays of this backend, for an operator such as `"aten::add.Tensor"`; returns a handle with `.remove()`."""
+        """Register a kernel on arrays of this backend for, say, `"aten::add.Tensor"`; the handle can `.remove()` it."""
         from opwright import library
 
         return library.register_array_kernel(operator, self.key, kernel)
@@ -166,14 +174,17 @@ def register_backend(
 ) -> Backend:
     """Add a backend: arrays of `array_type` become tensors on device `name`, whose kernels stand at dispatch key `key`.
 
-    `from_numpy(ndarray)` makes an array and must be given (with a second parameter it is told the device index); the rest has defaults:
-    `to_numpy(array)` (`numpy.asarray`), `shape(array)` and `dtype(array)` (the attributes of these names; any spelling of a dtype),
-    `strides(array)` in elements (None: always row-major), `index(array)` (None: one device without an index), `data_ptr(array)`,
-    and `array_module()`, the namespace that stands for `xp`, where kernels are inline expressions. Nothing else is asked of an array:
-    no methods, no protocol. Raises RegistrationError if the name, the key or the type is taken, or the key is none of PrivateUse1..3.
+    `from_numpy(ndarray)` makes an array and must be given (with a second parameter it is told the device index); the
+    rest has defaults: `to_numpy(array)` (`numpy.asarray`), `shape(array)` and `dtype(array)` (the attributes of these
+    names; any spelling of a dtype), `strides(array)` in elements (None: always row-major), `index(array)` (None: one
+    device without an index), `data_ptr(array)`, and `array_module()`, the namespace that stands for `xp`, where kernels
+    are inline expressions. Nothing else is asked of an array: no methods, no protocol. Raises RegistrationError if the
+    name, the key or the type is taken, or the key is none of PrivateUse1..3.
     """
     if key not in ("PrivateUse1", "PrivateUse2", "PrivateUse3"):
-        raise RegistrationError(f"backend {name!r}: its key must be PrivateUse1, PrivateUse2 or PrivateUse3, not {key!r}")
+        raise RegistrationError(
+            f"backend {name!r}: its key must be PrivateUse1, PrivateUse2 or PrivateUse3, not {key!r}"
+        )
     if _DEVICE.fullmatch(name) is None or ":" in name:
         raise RegistrationError(f"backend {name!r}: a device name is lower-case letters, digits and underscores")
 
@@ -277,7 +288,10 @@ def _load_cuda() -> Backend:
 
 
 def find_backend(kind: type) -> Backend | None:
-    """The backend whose arrays are of this type or a base of it; None if there is none. CuPy is loaded when one of its arrays comes by."""
+    """The backend whose arrays are of this type or a base of it; None if there is none.
+
+    CuPy is loaded when one of its arrays comes by.
+    """
     known = _by_type.get(kind)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""The dtypes a Tensor may have: NumPy's own objects, plus bfloat16 from ml_dtypes; the default dtype; what a kernel computes in.
+"""The dtypes of tensors: NumPy's own objects, and bfloat16 of ml_dtypes; the default one; what kernels compute in.
 
 `complex32`, the float8 family and the quantized types have no NumPy dtype that computes, and are left out.
 """
@@ -92,10 +92,10 @@ _memos: list[dict[Any, Any]] = []
 
 
 def as_dtype(spelling: object) -> DType:
-    """The dtype that a NumPy dtype, a scalar type, a name (`"float32"`, `"long"`, `"torch.float32"`) or a Python type means.
+    """The dtype that a NumPy dtype, scalar type, name (`"float32"`, `"long"`, `"torch.float32"`) or Python type means.
 
-    The Python types follow PyTorch: `bool`, `int` (int64), `float` (the default dtype), `complex` (its complex partner).
-    Raises TypeError for anything else, and for dtypes that no Tensor can have.
+    The Python types follow PyTorch: `bool`, `int` (int64), `float` (the default dtype), `complex` (its complex
+    partner). Raises TypeError for anything else, and for dtypes that no Tensor can have.
     """
     if isinstance(spelling, np.dtype):
         found = CANONICAL.get(spelling)
@@ -188,7 +188,7 @@ def dtype_name(dtype: DType) -> str:
 
 
 def wrapped_scalar(value: complex, dtype: DType) -> Any:
-    """A Python number as a NumPy scalar of `dtype`: integers wrap around, floats overflow to infinity, as for operands of `add`.
+    """A Python number as a scalar of `dtype`, as for operands: integers wrap around, floats overflow to infinity.
 
     Raises OverflowError for an int beyond 64 bits.
     """
@@ -211,8 +211,8 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
 def checked_scalar(value: complex, dtype: DType) -> Any:
     """A Python number as a NumPy scalar of `dtype`, as for `fill_` and `full`: what does not fit is an error.
 
-    As in PyTorch, negative numbers may wrap into unsigned dtypes, infinity fits every floating dtype, and anything fits bool.
-    Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.
+    As in PyTorch, negative numbers may wrap into unsigned dtypes, infinity fits every floating dtype, and anything fits
+    bool. Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.
     """
     wrapped = wrapped_scalar(value, dtype)
     if not _fits(value, dtype):

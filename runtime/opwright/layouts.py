@@ -21,7 +21,7 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 
 def ordered_strides(shape: Shape, order: Sequence[int]) -> Shape:
-    """Dense strides whose dimensions, from slowest to fastest, are `order`; sizes of 0 are not raised to 1 (TensorIterator's way)."""
+    """Dense strides, dimensions in `order`, slowest first; sizes of 0 do not count as 1 (TensorIterator's way)."""
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(order):
@@ -68,7 +68,8 @@ def is_channels_last(shape: Shape, strides: Shape) -> bool:
 
 def is_dense(shape: Shape, strides: Shape) -> bool:
     """Whether the elements fill a block of memory, each place once, in some order of the dimensions."""
-    # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its other strides.
+    # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its
+    # other strides.
     step = 1
     for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if size > 1):
         if stride != step:
@@ -78,7 +79,7 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
 
 
 def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
-    """Whether two indices surely reach the same element: a stride of 0 in a dimension larger than 1 (PyTorch's test)."""
+    """Whether two indices surely reach one element: a stride of 0 in a dimension larger than 1 (PyTorch's test)."""
     if is_dense(shape, strides):
         return False
     return any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
@@ -109,10 +110,11 @@ def _broadcast_pair(first: Shape, second: Shape) -> Shape:
 
 
 def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
-    """The strides of a new pointwise result of `shape`, from the (shape, strides) of its operands, Python numbers as `((), ())`.
+    """The strides of a pointwise result of `shape`, from its operands' (shape, strides); a number has `((), ())`.
 
-    TensorIterator (CPU): operands of one shape that are all contiguous, all channels-last, or all dense with the same strides hand
-    their layout on; otherwise the dimensions are sorted by the operands' strides, the first operand that can tell deciding.
+    TensorIterator (CPU): operands of one shape that are all contiguous, all channels-last, or all dense with the same
+    strides hand their layout on; otherwise the dimensions are sorted by the operands' strides, the first operand that
+    can tell deciding.
     """
     first = operands[0][1]
     if all(sizes == shape for sizes, _ in operands):
@@ -140,7 +142,8 @@ def _expanded(shape: Shape, sizes: Shape, strides: Shape) -> Shape:
 
 
 def _slowest_first(shape: Shape, rows: list[Shape]) -> list[int]:
-    # An insertion sort that stops at ties, not sorted(): the comparison is no order (0 tells nothing), and PyTorch's result depends on it.
+    # An insertion sort that stops at ties, not sorted(): the comparison is no order (0 tells nothing), and PyTorch's
+    # result depends on it.
     order = list(range(len(shape) - 1, -1, -1))
     for start in range(1, len(shape)):
         moving = start
@@ -167,7 +170,10 @@ def _compare(shape: Shape, rows: list[Shape], inner: int, outer: int) -> int:
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; a 0-dim array has one, named 0 or -1. Raises IndexError with PyTorch's text."""
+    """A dimension counted from the front; a 0-dim array has one, named 0 or -1.
+
+    Raises IndexError with PyTorch's text.
+    """
     bound = max(ndim, 1)
     if not -bound <= dim < bound:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")

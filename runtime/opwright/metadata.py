@@ -1,6 +1,7 @@
 """A Plan: what a result looks like, and how a kernel's arrays become that result.
 
-Generated kernel shims ask a rule (`opwright.rules`) for a Plan, hand its operands to the kernel, and lay out, or store, what comes back.
+Generated kernel shims ask a rule (`opwright.rules`) for a Plan, hand its operands to the kernel, and lay out, or store,
+what comes back.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright import layouts
-from opwright.devices import Array, Device, as_device, backend_named, backend_of
-from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, wrapped_scalar
-from opwright.keys import ODD
+from opwright.devices import Array, Device, backend_of
+from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, wrapped_scalar
 from opwright.layouts import Shape
 from opwright.promotion import castable
-from opwright.storage import Storage, new_array, stride_over, strided_view
+from opwright.storage import new_array, resize, stride_over
 
 if TYPE_CHECKING:
     from opwright.tensor import Tensor
@@ -27,16 +27,16 @@ _INTERNAL_OVERLAP = (
     "Please clone() the tensor before performing the operation."
 )
 _PARTIAL_OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-    "Please clone() the tensor before performing the operation."
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
 )
 
 
 class Form:
-    """What a rule found out, kept between calls: shape, strides in elements (`steps`: in bytes), dtypes, and which operands to cast.
+    """What a rule found out, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
-    `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces` the dtype its
-    answer then has by itself. `casts` is empty if no operand needs a cast.
+    `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
+    the dtype its answer then has by itself. `casts` is empty if no operand needs a cast.
     """
 
     __slots__ = ("casts", "common", "compute", "dtype", "produces", "shape", "steps", "strides")
@@ -66,7 +66,9 @@ class Plan:
 
     __slots__ = ("_device", "_given", "_shared", "dims", "exact_scalars", "form", "pointwise")
 
-    def __init__(self, form: Form, given: Sequence[Any] = (), *, device: Device | None = None, dims: Shape = ()) -> None:
+    def __init__(
+        self, form: Form, given: Sequence[Any] = (), *, device: Device | None = None, dims: Shape = ()
+    ) -> None:
         self.form = form
         self._given = given
         self._device = device
@@ -76,7 +78,8 @@ class Plan:
         self.exact_scalars = False
 
     def __repr__(self) -> str:
-        return f"Plan(shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}, device={self.device})"
+        form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
+        return f"Plan({form}, device={self.device})"
 
     @property
     def shape(self) -> Shape:
@@ -117,7 +120,7 @@ class Plan:
 
     @property
     def operands(self) -> Any:
-        """The rule's operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
+        """The operands for the kernel: arrays of dtype `compute`, Python numbers as scalars of it, None as it is.
 
         Casts go through the promoted dtype (a float32 operand of a bfloat16 result is rounded first), as in PyTorch.
         """
@@ -143,12 +146,14 @@ class Plan:
         Raises RuntimeError if its shape is another one.
         """
         form = self.form
-        if type(result) is not np.ndarray and not hasattr(result, "strides") or isinstance(result, np.generic):
+        if (type(result) is not np.ndarray and not hasattr(result, "strides")) or isinstance(result, np.generic):
             result = np.asarray(result)
         if result.dtype is not form.dtype:
             result = cast_array(result, form.dtype)
         if result.shape != form.shape:
-            raise RuntimeError(f"the kernel's result has shape {list(result.shape)}, but {list(form.shape)} is declared")
+            raise RuntimeError(
+                f"the kernel's result has shape {list(result.shape)}, but {list(form.shape)} is declared"
+            )
         if result.strides != form.steps:
             return self._restride(result)
         if self._is_fresh(result):
@@ -158,7 +163,8 @@ class Plan:
         return copy
 
     def _is_fresh(self, result: Array) -> bool:
-        # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with neither.
+        # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
+        # neither.
         if result.base is None:
             return not any(result is given for given in self._given)
         return not any(may_share(result, given) for given in self._given)
@@ -177,8 +183,8 @@ class Plan:
     def target(self, out: Tensor) -> Array:
         """The array of an `out=` tensor, resized to this shape if need be (with a warning if it had elements).
 
-        Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an operand, or
-        its memory belongs to the caller and is of another shape.
+        Raises RuntimeError if the dtype cannot be cast to its, the device differs, it overlaps itself or partially an
+        operand, or its memory belongs to the caller and is of another shape.
         """
         form = self.form
         array = out.array
@@ -197,7 +203,8 @@ class Plan:
     def inplace(self, self_: Tensor) -> Array:
         """The array of a tensor that the operator overwrites.
 
-        Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another operand.
+        Raises RuntimeError if the result's shape or dtype does not fit it, or it overlaps itself or partially another
+        operand.
         """
         form = self.form
         array = self_.array
@@ -211,7 +218,9 @@ class Plan:
         return array
 
     def _check_overlap(self, target: Array) -> None:
-        if not target.flags.c_contiguous and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
+        if not target.flags.c_contiguous and layouts.may_overlap_itself(
+            target.shape, backend_of(target).strides(target)
+        ):
             raise RuntimeError(_INTERNAL_OVERLAP)
         for given in self._given:
             if given is target:
@@ -222,7 +231,7 @@ class Plan:
                 self._shared = True
 
     def out(self, target: Array) -> Array | None:
-        """`target` if the kernel may write straight into it: right dtype, no memory shared with operands it still reads; else None."""
+        """`target` if the kernel may write straight into it: its own dtype, and no operand's memory; else None."""
         form = self.form
         if target.dtype is form.dtype is form.produces and not self._shared:
             return target
@@ -249,15 +258,15 @@ def _cannot_cast(dtype: DType, array: Array) -> str:
 
 def _warn_of_resize(shape: Shape, old: Shape) -> None:
     warnings.warn(
-        f"An output with one or more elements was resized since it had shape {list(old)}, which does not match the required "
-        f"output shape {list(shape)}. This behavior is deprecated; resize the out tensor to zero elements first, with resize_(0).",
+        f"An output with one or more elements was resized since it had shape {list(old)}, which does not match "
+        f"the required output shape {list(shape)}. This behavior is deprecated; call resize_(0) on the output first.",
         UserWarning,
         stacklevel=5,
     )
 
 
 def cast_array(array: Array, dtype: DType) -> Array:
-    """The array in another dtype, converted as C++ does and without NumPy's warnings; the array itself if it has that dtype."""
+    """The array in another dtype, converted as C++ does, without NumPy's warnings; itself if it has that dtype."""
     if array.dtype is dtype or array.dtype == dtype:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
@@ -276,85 +285,10 @@ def may_share(first: Array, second: Any) -> bool:
 
 
 def overlaps_partially(first: Array, second: Array) -> bool:
-    """Whether two dense arrays share some elements but not all in the same order; gaps make the question too hard, as in PyTorch."""
+    """Whether two dense arrays share memory, but not in the same order; with gaps nobody can say, as in PyTorch."""
     backend = backend_of(first)
     for array in (first, second):
         if not layouts.is_dense(array.shape, backend.strides(array)):
             return False
     same_start = backend.data_ptr(first) == backend.data_ptr(second)
     return not (same_start and first.nbytes == second.nbytes and first.strides == second.strides)
-
-
-def odd_bit(array: Array) -> int:
-    """ODD unless a NumPy or CuPy array is the simple case: at least one dimension and one element, exactly row-major strides,
-    a dtype that computes in itself."""
-    if array.dtype in REDUCED or not array.flags.c_contiguous:
-        return ODD
-    shape = array.shape
-    if not shape or 0 in shape:
-        return ODD
-    if 1 in shape and array.strides != tuple([s * array.itemsize for s in layouts.contiguous_strides(shape)]):
-        return ODD
-    return 0
-
-
-def set_array(tensor: Tensor, array: Array) -> None:
-    """Give a tensor another array, and the private bit that follows from it."""
-    tensor.array = array
-    tensor.keys = tensor.keys & ~ODD | odd_bit(array)
-
-
-def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
-    """Give a tensor another shape over its own storage, which grows if it is too small.
-
-    Raises RuntimeError if it must grow and belongs to the caller.
-    """
-    array = tensor.array
-    storage = storage_of(tensor)
-    flat = storage.flat()
-    offset = storage.offset_of(array)
-    needed = offset + layouts.span(shape, strides)[1] + 1 if layouts.count(shape) else 0
-    if needed > flat.shape[0]:
-        if not storage.resizable:
-            raise RuntimeError("Trying to resize storage that is not resizable")
-        grown = new_array((needed,), (1,), array.dtype, array)
-        grown[: flat.shape[0]] = flat
-        storage.replace(grown)
-        flat = grown
-    set_array(tensor, strided_view(flat, shape, strides, offset if needed else 0))
-
-
-class Extra:
-    """What few tensors need: the storage (once a view, a resize or a write asks for it), the base of a view, the gradient."""
-
-    __slots__ = ("base", "grad", "storage")
-    storage: Storage | None
-    base: Tensor | None
-    grad: Tensor | None
-
-    def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
-        self.storage = storage
-        self.base = base
-        self.grad = None
-
-
-def storage_of(tensor: Tensor) -> Storage:
-    """The tensor's storage, made when first asked for."""
-    extra = tensor.extra
-    if extra is None:
-        extra = tensor.extra = Extra()
-    storage = extra.storage
-    if storage is None:
-        storage = extra.storage = Storage(tensor.array)
-    return storage
-
-
-def canonical_dtype(array: Array) -> DType | None:
-    """The dtype object we use for the array's dtype; None if no Tensor can have it."""
-    return CANONICAL.get(array.dtype)
-
-
-__all__ = [
-    "Extra", "Form", "Plan", "as_device", "backend_named", "canonical_dtype", "cast_array", "may_share", "odd_bit",
-    "overlaps_partially", "resize", "set_array", "storage_of",
-]  # fmt: skip

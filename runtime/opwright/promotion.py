@@ -31,7 +31,10 @@ _promoted: dict[tuple[DType, DType], DType] = {}
 
 
 def promote_types(first: object, second: object) -> DType:
-    """The smallest dtype that both promote to. Raises RuntimeError for uint16, uint32, uint64 with another integer or bool."""
+    """The smallest dtype that both promote to.
+
+    Raises RuntimeError for uint16, uint32, uint64 with another integer or bool.
+    """
     return promote(as_dtype(first), as_dtype(second))
 
 
@@ -44,7 +47,7 @@ def promote(first: DType, second: DType) -> DType:
 
 
 def _promote(first: DType, second: DType) -> DType:
-    if first == second or second is bool_ and first not in BAREBONES:
+    if first == second or (second is bool_ and first not in BAREBONES):
         return first
     if first is bool_ and second not in BAREBONES:
         return second
@@ -74,7 +77,7 @@ def _refuse_barebones(first: DType, second: DType) -> None:
 
 
 def can_cast(source: object, target: object) -> bool:
-    """Whether a result of dtype `source` may be stored in `target`: never complex to real, floating to integer, number to bool."""
+    """Whether `source` may be stored as `target`: not complex as real, floating as integer, numbers as bool."""
     return castable(as_dtype(source), as_dtype(target))
 
 
@@ -88,7 +91,7 @@ def castable(source: DType, target: DType) -> bool:
 
 
 def scalar_dtype(value: complex) -> DType:
-    """The dtype a Python number has as an operand: int64 (uint64 from 2**63 on), the default dtype, or its complex partner."""
+    """The dtype of a Python number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -101,7 +104,8 @@ def scalar_dtype(value: complex) -> DType:
 def result_type(*operands: Any) -> DType:
     """The dtype that an operation on Tensors, arrays and Python numbers computes in.
 
-    Dimensioned operands decide; 0-dim ones and then Python numbers only raise the category (bool, integral, floating, complex).
+    Dimensioned operands decide; 0-dim ones and then Python numbers only raise the category (bool, integral, floating,
+    complex).
     """
     dimensioned = zero_dim = wrapped = None
     for operand in operands:

@@ -1,21 +1,26 @@
-"""The memory behind tensors: one Storage for a tensor and all its views."""
+"""The memory behind tensors: one Storage for a tensor and all its views, and how a tensor comes by it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opwright.devices import Array, backend_of
-from opwright.dtypes import bfloat16
-from opwright.layouts import Shape, count, span
+from opwright.devices import Array, backend_named, backend_of
+from opwright.dtypes import REDUCED, bfloat16
+from opwright.keys import ODD
+from opwright.layouts import Shape, contiguous_strides, count, span
+
+if TYPE_CHECKING:
+    from opwright.tensor import Tensor
 
 
 class Storage:
     """A flat buffer, found when something reaches beyond its own array, and the count of writes to it.
 
-    `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller (`from_numpy`).
-    Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch would move them along).
+    `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller
+    (`from_numpy`). Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch
+    would move them along).
     """
 
     __slots__ = ("_flat", "array", "resizable", "version")
@@ -37,12 +42,25 @@ class Storage:
         if array is self.array and all(stride >= 0 for stride in backend_of(array).strides(array)):
             return 0
         backend = backend_of(array)
-        return (backend.data_ptr(array) - backend.data_ptr(self.flat())) // array.itemsize if count(backend.shape(array)) else 0
+        return (
+            (backend.data_ptr(array) - backend.data_ptr(self.flat())) // array.itemsize
+            if count(backend.shape(array))
+            else 0
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        backend = backend_of(self.array)
+        device = backend.device(self.array)
+        return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
 
     def replace(self, array: Array) -> None:
         """Go on with other memory: a resized tensor's."""
         self.array = array
         self._flat = None
+
+
+def _restore(kind: str, index: int | None, flat: np.ndarray[Any, Any], resizable: bool) -> Storage:
+    return Storage(backend_named(kind).from_numpy(flat, index), resizable)
 
 
 def _flatten(array: Array) -> Array:
@@ -54,7 +72,10 @@ def _flatten(array: Array) -> Array:
 
 
 def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
-    """A view from the first element of a NumPy or CuPy array, of any shape and strides in elements. The caller checks the bounds."""
+    """A view from the first element of a NumPy or CuPy array, of any shape and strides in elements.
+
+    The caller checks the bounds.
+    """
     steps = tuple([stride * array.itemsize for stride in strides])
     if type(array) is np.ndarray:
         return np.lib.stride_tricks.as_strided(array, shape, steps)
@@ -71,15 +92,18 @@ def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int) -> A
     if any(size < 0 for size in shape):
         raise RuntimeError(f"as_strided: sizes must not be negative, got {list(shape)}")
     if any(stride < 0 for stride in strides):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}")
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(strides)}"
+        )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     flat = storage.flat()
     needed = offset + span(shape, strides)[1] + 1
     if count(shape) and needed > flat.shape[0]:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {flat.itemsize} "
-            f"requiring a storage size of {needed * flat.itemsize} are out of bounds for storage of size {flat.nbytes}"
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out of bounds "
+            f"for storage of size {flat.nbytes}"
         )
     return strided_view(flat, shape, strides, offset if count(shape) else 0)
 
@@ -99,3 +123,69 @@ def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
     """Uninitialised memory with exactly these dense strides, beside `like` (a NumPy or CuPy array)."""
     xp = np if type(like) is np.ndarray else backend_of(like).array_module()
     return strided_view(xp.empty(max(span(shape, strides)[1] + 1, 1), dtype), shape, strides)
+
+
+def odd_bit(array: Array) -> int:
+    """ODD unless a NumPy or CuPy array is the simple case.
+
+    That is: at least one dimension and one element, exactly row-major strides, a dtype that computes in itself.
+    """
+    if array.dtype in REDUCED or not array.flags.c_contiguous:
+        return ODD
+    shape = array.shape
+    if not shape or 0 in shape:
+        return ODD
+    if 1 in shape and array.strides != tuple([s * array.itemsize for s in contiguous_strides(shape)]):
+        return ODD
+    return 0
+
+
+def set_array(tensor: Tensor, array: Array) -> None:
+    """Give a tensor another array, and the private bit that follows from it."""
+    tensor.array = array
+    tensor.keys = tensor.keys & ~ODD | odd_bit(array)
+
+
+def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
+    """Give a tensor another shape over its own storage, which grows if it is too small.
+
+    Raises RuntimeError if it must grow and belongs to the caller.
+    """
+    array = tensor.array
+    storage = storage_of(tensor)
+    flat = storage.flat()
+    offset = storage.offset_of(array)
+    needed = offset + span(shape, strides)[1] + 1 if count(shape) else 0
+    if needed > flat.shape[0]:
+        if not storage.resizable:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        grown = new_array((needed,), (1,), array.dtype, array)
+        grown[: flat.shape[0]] = flat
+        storage.replace(grown)
+        flat = grown
+    set_array(tensor, strided_view(flat, shape, strides, offset if needed else 0))
+
+
+class Extra:
+    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient."""
+
+    __slots__ = ("base", "grad", "storage")
+    storage: Storage | None
+    base: Tensor | None
+    grad: Tensor | None
+
+    def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
+        self.storage = storage
+        self.base = base
+        self.grad = None
+
+
+def storage_of(tensor: Tensor) -> Storage:
+    """The tensor's storage, made when first asked for."""
+    extra = tensor.extra
+    if extra is None:
+        extra = tensor.extra = Extra()
+    storage = extra.storage
+    if storage is None:
+        storage = extra.storage = Storage(tensor.array)
+    return storage

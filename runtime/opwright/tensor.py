@@ -1,34 +1,32 @@
-"""Tensor: an array of any backend with its dispatch keys, and what views, gradients and storages add to it when they come up.
+"""Tensor: an array of any backend, its dispatch keys, and what views, gradients and storages add when they come up.
 
 The operators and their methods are generated and attached by `opwright_aten.methods`; here is what is no operator.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from opwright import devices, layouts
-from opwright.devices import Array, Device, backend_named, backend_of, find_backend
-from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType, as_dtype
+from opwright import layouts
+from opwright.devices import Array, Device, backend_of, find_backend
+from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import AUTOGRAD, DENSE_CPU, GRAD, ODD, VIEW
+from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
 from opwright.layouts import Shape
-from opwright.metadata import Extra, cast_array, odd_bit, set_array, storage_of
-from opwright.storage import Storage, new_array
+from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 
 ndarray = np.ndarray
 
 
 class Tensor(Indexable, Exchangeable):
-    """An n-dimensional array with a dtype, a device and dispatch keys. Made by `opwright.tensor`, `from_numpy` and the operators.
+    """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
-    `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by, `edge` its
-    place in the autograd graph, `extra` the storage, view base and gradient, once there are any.
+    `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
+    `edge` its place in the autograd graph, `extra` the storage, view base and gradient, once there are any.
     """
 
     __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
@@ -286,7 +284,9 @@ class Tensor(Indexable, Exchangeable):
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         if not force:
             if self.requires_grad:
-                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+                raise RuntimeError(
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                )
             if not isinstance(self.array, ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "
@@ -333,7 +333,7 @@ def wrap(array: Array) -> Tensor:
         return _wrap_other(array)
     keys = _KEYS_OF_DTYPE.get(array.dtype)
     if keys is None:
-        raise TypeError(_unsupported(array))
+        raise TypeError(unsupported_dtype(array))
     if array.flags.c_contiguous:
         shape = array.shape
         if not shape or 1 in shape or 0 in shape:
@@ -368,7 +368,8 @@ def _wrap_other(array: Array) -> Tensor:
     return out
 
 
-def _unsupported(array: np.ndarray[Any, Any]) -> str:
+def unsupported_dtype(array: Array) -> str:
+    """What is wrong with an array's dtype, and what would be right."""
     if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
         return (
             "given numpy array has byte order different from the native byte order; convert it first, with "
@@ -406,10 +407,3 @@ def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
 def is_tensor(value: object) -> bool:
     """Whether the value is a Tensor."""
     return isinstance(value, Tensor)
-
-
-if TYPE_CHECKING:
-    __all__ = [
-        "AUTOGRAD", "Tensor", "as_dtype", "backend_named", "cast_array", "devices", "functools", "is_tensor",
-        "set_array", "wrap", "wrap_view", "wrap_views",
-    ]  # fmt: skip

@@ -35,7 +35,9 @@ def test_spellings(spelling: object, name: str) -> None:
     assert dtype is dtypes.PUBLIC[name]
 
 
-@pytest.mark.parametrize("spelling", ["float33", object, np.dtype("O"), np.dtype("U3"), np.dtype("M8[s]"), "longdouble", 3, None, list])
+@pytest.mark.parametrize(
+    "spelling", ["float33", object, np.dtype("O"), np.dtype("U3"), np.dtype("M8[s]"), "longdouble", 3, None, list]
+)
 def test_what_is_no_dtype(spelling: object) -> None:
     with pytest.raises(TypeError, match="dtype"):
         dtypes.as_dtype(spelling)
@@ -77,7 +79,9 @@ def test_operand_scalars_wrap() -> None:
         dtypes.wrapped_scalar(2**64, dtypes.float32)
 
 
-@pytest.mark.parametrize("value, dtype", [(300, "int8"), (256, "uint8"), (1e300, "float32"), (1j, "float32"), (float("nan"), "int64")])
+@pytest.mark.parametrize(
+    "value, dtype", [(300, "int8"), (256, "uint8"), (1e300, "float32"), (1j, "float32"), (float("nan"), "int64")]
+)
 def test_stored_scalars_must_fit(value: complex, dtype: str) -> None:
     with pytest.raises(RuntimeError, match=f"cannot be converted to type {dtype} without overflow"):
         dtypes.checked_scalar(value, dtypes.as_dtype(dtype))

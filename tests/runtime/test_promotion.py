@@ -64,6 +64,6 @@ def test_result_type_of_three_categories() -> None:
 
 
 def _chain(x: Any, y: Any, value: Any) -> str:
-    """PyTorch's answer for three operands, from an operator that takes three: where's pair, with a 0-dim stand-in for the number."""
+    """PyTorch's answer for three operands: a 0-dim one stands for the last two together."""
     name = str(torch.result_type(x, torch.zeros((), dtype=torch.result_type(y, value)))).removeprefix("torch.")
     return "complex64" if name == "complex32" else name

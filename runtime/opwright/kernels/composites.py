@@ -11,8 +11,8 @@ from opwright import layouts, rules
 from opwright.devices import as_device, backend_of, element_strides
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.kernels.shapes import infer_size, view_strides
-from opwright.metadata import resize, storage_of
 from opwright.storage import as_strided as stride_storage
+from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
 
 Array = Any

@@ -1,0 +1,54 @@
+"""What a tensor pickles to: its storage, once for all tensors over it, and how it looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opwright.devices import backend_named, backend_of
+from opwright.layouts import Shape
+from opwright.storage import Extra, Storage, as_strided, storage_of
+from opwright.tensor import Tensor, wrap
+
+Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
+
+
+def reduce_tensor(tensor: Tensor) -> Reduced:
+    """How to build the tensor again: over its storage where arrays have strides (NumPy, CuPy), else from a NumPy array.
+
+    Raises RuntimeError for a tensor that an operator recorded.
+    """
+    if not tensor.is_leaf:
+        raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
+    if not hasattr(tensor.array, "strides"):
+        backend = backend_of(tensor.array)
+        device = backend.device(tensor.array)
+        return _from_numpy, (device.type, device.index, backend.to_numpy(tensor.array), tensor.requires_grad)
+    strides = tensor.stride()
+    if any(stride < 0 for stride in strides):
+        tensor = wrap(np.ascontiguousarray(tensor.array))
+        strides = tensor.stride()
+    placed = tensor.shape, strides, tensor.storage_offset()
+    return _over_storage, (storage_of(tensor), *placed, tensor.requires_grad)
+
+
+def _over_storage(storage: Storage, shape: Shape, strides: Shape, offset: int, requires_grad: bool) -> Tensor:
+    tensor = wrap(as_strided(storage, shape, strides, offset))
+    tensor.extra = Extra(storage)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _from_numpy(kind: str, index: int | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    tensor = wrap(backend_named(kind).from_numpy(array, index))
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def share(tensor: Tensor) -> Tensor:
+    """A second tensor over the same storage, for `copy.copy`."""
+    if not tensor.is_leaf:
+        raise RuntimeError("Only leaf tensors can be copied by copy.copy. Use .detach() first.")
+    second = wrap(tensor.array)
+    second.extra = Extra(storage_of(tensor))
+    return second.requires_grad_() if tensor.requires_grad else second

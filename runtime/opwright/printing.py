@@ -1,0 +1,144 @@
+"""The text of a tensor: `tensor([[1., 2.]], dtype=float64)`, laid out as PyTorch lays it out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.devices import backend_of
+from opwright.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
+
+if TYPE_CHECKING:
+    from opwright.tensor import Tensor
+
+Values = np.ndarray[Any, Any]
+PRECISION = 4
+WIDTH = 80
+THRESHOLD = 1000
+EDGE = 3
+
+
+class Numbers:
+    """How the real numbers of one tensor are written: all in one style, at one width."""
+
+    def __init__(self, values: Values) -> None:
+        self.floating = values.dtype.kind == "f"
+        finite = values[np.isfinite(values) & (values != 0)] if self.floating else values.reshape(-1)
+        self.style = self._style(finite) if self.floating else ""
+        self.width = max((len(self.text(value)) for value in finite.tolist()), default=0)
+        self.width = max(self.width, 1)
+
+    @staticmethod
+    def _style(finite: Values) -> str:
+        if finite.size == 0:
+            return ".0f"
+        size = np.abs(finite)
+        smallest, largest = float(size.min()), float(size.max())
+        whole = bool(np.all(finite == np.ceil(finite)))
+        if largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4):
+            return f".{PRECISION}e"
+        return ".0f" if whole else f".{PRECISION}f"
+
+    def text(self, value: Any) -> str:
+        """One number, as wide as it comes out."""
+        if not self.floating:
+            return str(value)
+        written = format(value, self.style)
+        return written + "." if self.style == ".0f" and math.isfinite(value) else written
+
+    def padded(self, value: Any) -> str:
+        """One number at the common width."""
+        return self.text(value).rjust(self.width)
+
+
+class ComplexNumbers:
+    """How complex numbers are written: both parts in a style of their own."""
+
+    def __init__(self, values: Values) -> None:
+        self.real = Numbers(values.real)
+        self.imag = Numbers(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def padded(self, value: complex) -> str:
+        """One number at the common width."""
+        imag = (self.imag.padded(value.imag) + "j").lstrip()
+        return self.real.padded(value.real) + ("" if imag[0] in "+-" else "+") + imag
+
+
+def format_tensor(tensor: Tensor) -> str:
+    """What `repr` of a tensor says. Of more than 1,000 elements, each dimension's three first and last are shown."""
+    prefix = "tensor("
+    backend = backend_of(tensor.array)
+    values = backend.to_numpy(tensor.array)
+    notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
+    usual = (get_default_dtype(), to_complex(get_default_dtype()), int64, bool_)
+    if values.size == 0:
+        body = "[]"
+        notes += [f"size={values.shape}"] if values.ndim != 1 else []
+        notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype != get_default_dtype() else []
+    else:
+        body = _body(values, len(prefix))
+        notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype not in usual else []
+    if tensor.edge is not None and tensor.requires_grad:
+        notes.append(f"grad_fn=<{type(tensor.edge).__name__}>")
+    elif tensor.requires_grad:
+        notes.append("requires_grad=True")
+    return _with_notes(prefix + body, notes, len(prefix))
+
+
+def _body(values: Values, indent: int) -> str:
+    summarize = values.size > THRESHOLD
+    if values.dtype in FLOATING:
+        values = values.astype(np.float64)
+    shown = _edges(values) if summarize else values
+    numbers = ComplexNumbers(shown) if values.dtype in COMPLEX else Numbers(shown)
+    return _nested(values, numbers, indent, summarize)
+
+
+def _edges(values: Values) -> Values:
+    for axis, size in enumerate(values.shape):
+        if size > 2 * EDGE:
+            values = np.take(values, [*range(EDGE), *range(size - EDGE, size)], axis)
+    return values
+
+
+def _nested(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summarize: bool) -> str:
+    if values.ndim == 0:
+        return numbers.padded(values.item())
+    if values.ndim == 1:
+        return _line(values, numbers, indent, summarize)
+    parts = _shown(values, summarize)
+    rows = ["..." if part is None else _nested(part, numbers, indent + 1, summarize) for part in parts]
+    return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def _shown(values: Values, summarize: bool) -> Iterator[Any]:
+    """The parts along the first dimension; None stands for those left out."""
+    if not summarize or len(values) <= 2 * EDGE:
+        yield from values
+        return
+    yield from values[:EDGE]
+    yield None
+    yield from values[-EDGE:]
+
+
+def _line(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summarize: bool) -> str:
+    words = [" ..." if value is None else numbers.padded(value.item()) for value in _shown(values, summarize)]
+    fitting = max(1, (WIDTH - indent) // (numbers.width + 2))
+    lines = [", ".join(words[start : start + fitting]) for start in range(0, len(words), fitting)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _with_notes(text: str, notes: list[str], indent: int) -> str:
+    length = len(text) - text.rfind("\n") + 1
+    for note in notes:
+        if length + len(note) + 2 > WIDTH:
+            text += ",\n" + " " * indent + note
+            length = indent + len(note)
+        else:
+            text += ", " + note
+            length += len(note) + 2
+    return text + ")"
