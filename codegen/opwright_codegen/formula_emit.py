@@ -126,7 +126,7 @@ def _spell(formula: Formula, spelling: Spelling) -> tuple[str, int]:
         case Reference():
             return spelling.of(formula), _PRIMARY
         case Verbatim(text):
-            return text, _CHOICE
+            return text, _PRIMARY if text.replace(".", "").isidentifier() else _CHOICE
         case Constant(value):
             return constant_text(value), _PRIMARY if not _is_negative(value) else _SIGN
         case Attribute(value, name):

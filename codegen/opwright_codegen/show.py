@@ -38,9 +38,10 @@ def show(job: Job, name: str, out: TextIO) -> int:
         if index:
             print(file=out)
         _print_facts(operators, operator, out)
-        for file, lines in _code(texts[operator.namespace], operator):
-            print(f"\n  {file}", file=out)
-            out.writelines(f"    {line}".rstrip() + "\n" for line in lines)
+        for file, text in texts[operator.namespace].items():
+            for place, block in enumerate(_blocks(text, operator)):
+                print(f"\n  {file}" if place == 0 else "", file=out)
+                out.writelines(f"    {line}".rstrip() + "\n" for line in block)
     return 0
 
 
@@ -104,14 +105,15 @@ def _kernels(operator: Operator) -> Iterator[str]:
         yield f"{key:{width}}  {kernel}"
 
 
-def _code(texts: dict[str, str], operator: Operator) -> Iterator[tuple[str, list[str]]]:
-    """From each generated file the blocks that stand under the operator's schema, up to the next two empty lines."""
-    heading = f"# {str(operator.schema).removeprefix(operator.namespace + '::')}"
-    for name, text in texts.items():
-        lines = text.splitlines()
-        for start, line in enumerate(lines):
-            if line.strip() == heading:
-                end = start + 1
-                while end < len(lines) and lines[end : end + 2] != ["", ""]:
-                    end += 1
-                yield name, lines[start:end]
+def _blocks(text: str, operator: Operator) -> Iterator[list[str]]:
+    """The blocks of a generated file that stand under the operator's schema, up to the next two empty lines."""
+    from opwright_codegen.layout import fill_comment
+
+    heading = fill_comment(str(operator.schema).removeprefix(f"{operator.namespace}::")).splitlines()
+    lines = text.splitlines()
+    for start in range(len(lines)):
+        if lines[start : start + len(heading)] == heading:
+            end = start + len(heading)
+            while end < len(lines) and lines[end : end + 2] != ["", ""]:
+                end += 1
+            yield lines[start:end]

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula import emit, parse, with_out
-from opwright_codegen.formula_ast import Attribute, Binary, Call, Constant, Formula, Kind, Name, Reference, Unary, walk
+from opwright_codegen.formula_ast import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Formula,
+    Kind,
+    Name,
+    Reference,
+    Unary,
+    Verbatim,
+    walk,
+)
 from opwright_codegen.formula_parser import MAX_DEPTH, MAX_LENGTH
 from opwright_codegen.model import Text
 from opwright_codegen.source import Source, Span
@@ -243,6 +255,11 @@ def test_ufuncs_write_into_out(positional: bool) -> None:
     written = with_out(call("add", "a", "b"), "plan.out(target)", positional=positional)
     assert written is not None
     assert emit(written) == f"xp.add(a, b, {'' if positional else 'out='}plan.out(target))"
+
+
+def test_generated_paths_need_no_parentheses() -> None:
+    assert emit(Call(Verbatim("plan.lay_out"), (Verbatim("a if b else c"),))) == "plan.lay_out(a if b else c)"
+    assert emit(Attribute(Verbatim("a if b else c"), "shape")) == "(a if b else c).shape"
 
 
 OTHERS = [
