@@ -133,10 +133,10 @@ def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> 
 
 
 def _expanded(shape: Shape, sizes: Shape, strides: Shape) -> Shape:
-    """An operand's strides over the whole result: 0 where it is repeated."""
+    """An operand's strides over the result, without signs: 0 where it is repeated."""
     missing = len(shape) - len(sizes)
     return (0,) * missing + tuple(
-        0 if size == 1 and shape[missing + dim] != 1 else stride
+        0 if size == 1 and shape[missing + dim] != 1 else abs(stride)
         for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
     )
 

@@ -1,0 +1,232 @@
+"""Plans: casts of operands, layouts of results, and what `out=` and in-place targets must be."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opwright import construction, dtypes, rules
+from opwright.dtypes import bfloat16, float32, int64
+from opwright.storage import storage_of
+from opwright.tensor import wrap
+
+
+def run(plan: Any, function: Any = np.add) -> Any:
+    return plan.lay_out(function(*plan.operands))
+
+
+def test_operands_are_cast_before_the_kernel() -> None:
+    plan = rules.pointwise(np.array([1, 2], np.int32), np.array([0.5, 0.5], np.float32))
+    assert (plan.dtype, plan.compute, plan.shape, plan.strides) == (float32, float32, (2,), (1,))
+    assert [operand.dtype for operand in plan.operands] == [float32, float32]
+    assert run(plan).tolist() == [1.5, 2.5]
+
+
+def test_half_computes_in_float32_after_rounding() -> None:
+    narrow = np.array([1.0], bfloat16)
+    plan = rules.pointwise(narrow, 0.1)
+    assert (plan.dtype, plan.compute) == (bfloat16, float32)
+    assert plan.operands[1] == np.asarray(0.1).astype(bfloat16).astype(np.float32)
+    assert rules.pointwise(narrow, 0.1, exact_scalars=True).operands[1] == np.float32(0.1)
+    assert run(plan).dtype == bfloat16
+    assert rules.pointwise(narrow, kind="no_opmath").compute is bfloat16
+
+
+@pytest.mark.parametrize(
+    "kind, given, result",
+    [
+        ("int_to_float", np.int32, "float32"),
+        ("int_to_float", np.float64, "float64"),
+        ("bool", np.float64, "bool"),
+        ("complex_to_float", np.complex64, "float32"),
+        ("bool_to_long", np.bool_, "int64"),
+        ("default", np.uint8, "uint8"),
+    ],
+)
+def test_kinds(kind: str, given: Any, result: str) -> None:
+    assert rules.pointwise(np.zeros(2, given), kind=kind).dtype is dtypes.PUBLIC[result]
+
+
+def test_python_numbers_are_weak_and_wrap() -> None:
+    assert run(rules.pointwise(np.array([1, 2], np.int8), 300)).tolist() == [45, 46]
+    assert run(rules.pointwise(np.array([1], np.uint8), 2), np.subtract).tolist() == [255]
+    assert rules.pointwise(np.zeros(2, np.int8), 1.5).dtype is float32
+    assert rules.pointwise(np.zeros(2, np.float32), 1e300).operands[1] == np.inf
+
+
+def test_the_memo_follows_the_default_dtype() -> None:
+    array = np.zeros(2, np.int64)
+    assert rules.pointwise(array, kind="int_to_float").dtype is float32
+    dtypes.set_default_dtype("float64")
+    try:
+        assert rules.pointwise(array, kind="int_to_float").dtype is dtypes.float64
+    finally:
+        dtypes.set_default_dtype("float32")
+
+
+def test_results_have_the_declared_strides() -> None:
+    transposed = np.zeros((3, 4), np.float32).T
+    plan = rules.pointwise(transposed, 1.0)
+    assert plan.strides == (1, 4)
+    laid_out = plan.lay_out(np.ones((4, 3), np.float32))
+    assert (laid_out.strides, laid_out.tolist()) == ((4, 16), [[1.0] * 3] * 4)
+    assert rules.pointwise(np.zeros((2, 0, 3), np.float32)).lay_out(np.zeros((2, 0, 3), np.float32)).strides == (
+        12,
+        12,
+        4,
+    )
+
+
+def test_size_one_dimensions_are_restrided_without_a_copy() -> None:
+    given = np.zeros((4, 1), np.float32)[:, :, None].transpose(1, 0, 2)
+    plan = rules.pointwise(given, 1.0)
+    answer = np.ones((1, 4, 1), np.float32)
+    laid_out = plan.lay_out(answer)
+    assert laid_out.strides == tuple(4 * stride for stride in plan.strides)
+    assert np.shares_memory(laid_out, answer)
+
+
+def test_a_kernel_may_answer_with_its_operand_but_the_result_is_new() -> None:
+    array = np.zeros((2, 3), np.float32)
+    plan = rules.pointwise(array)
+    for answer in (array, array[:]):
+        assert not np.shares_memory(plan.lay_out(answer), array)
+
+
+def test_results_of_another_shape_are_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"has shape \[3\], but \[2\] is declared"):
+        rules.pointwise(np.zeros(2)).lay_out(np.zeros(3))
+
+
+def test_scalars_become_zero_dim_arrays() -> None:
+    result = run(rules.pointwise(np.array(1.0), np.array(2.0)))
+    assert type(result) is np.ndarray
+    assert result.shape == ()
+
+
+# out= and in-place
+
+
+def test_an_empty_out_is_resized_in_silence_another_with_a_warning() -> None:
+    plan = rules.pointwise(np.zeros((3, 2), np.float32).T, 1.0)
+    empty = wrap(np.empty(0, np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan.target(empty)
+    assert (empty.shape, empty.stride()) == ((2, 3), (1, 2))
+    other = wrap(np.zeros(5, np.float32))
+    with pytest.warns(UserWarning, match=r"since it had shape \[5\].*required output shape \[2, 3\]"):
+        plan.target(other)
+    assert other.shape == (2, 3)
+
+
+def test_a_large_enough_storage_is_kept() -> None:
+    out = wrap(np.zeros(10, np.float32))
+    before = storage_of(out).flat()
+    with pytest.warns(UserWarning):
+        rules.pointwise(np.zeros((2, 3), np.float32)).target(out)
+    assert np.shares_memory(out.array, before)
+
+
+def test_out_keeps_its_own_strides_and_dtype() -> None:
+    plan = rules.pointwise(np.arange(6, dtype=np.float32).reshape(2, 3), 1)
+    out = wrap(np.zeros((3, 2)).T)
+    target = plan.target(out)
+    assert plan.out(target) is None
+    plan.store(np.add(*plan.operands), target)
+    assert (out.stride(), out.tolist()) == ((1, 2), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def test_the_kernel_writes_straight_where_it_may() -> None:
+    array = np.ones(3, np.float32)
+    plan = rules.pointwise(array, array)
+    target = plan.inplace(wrap(array))
+    assert plan.out(target) is target
+    plan.store(np.add(*plan.operands, out=plan.out(target)), target)
+    assert array.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_reductions_do_not_write_over_their_operand() -> None:
+    array = np.ones((1, 3), np.float32)
+    plan = rules.reduce(array, 0, True)
+    assert plan.out(plan.target(wrap(array))) is None
+
+
+def test_memory_of_the_caller_is_not_resized() -> None:
+    with pytest.raises(RuntimeError, match="not resizable"):
+        rules.pointwise(np.zeros(3)).target(construction.from_numpy(np.zeros(0)))
+
+
+def refusals() -> list[tuple[str, Any]]:
+    data = np.arange(10, dtype=np.float32)
+    expanded = np.broadcast_to(np.zeros((1, 3), np.float32), (2, 3))
+    pair = rules.pointwise(data[:5], data[5:])
+    return [
+        ("can't be cast to the desired output type Long", lambda: pair.target(wrap(np.zeros(5, np.int64)))),
+        ("some elements of the input tensor", lambda: pair.target(wrap(data[2:7]))),
+        ("some elements of the input tensor", lambda: rules.pointwise(data[:5], data[1:6]).inplace(wrap(data[:5]))),
+        ("more than one element of the written-to", lambda: rules.pointwise(expanded).inplace(wrap(expanded))),
+        (
+            r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]",
+            lambda: rules.pointwise(np.zeros(2), np.zeros((3, 2))).inplace(wrap(np.zeros(2))),
+        ),
+        (
+            "result type Float can't be cast to the desired output type Long",
+            lambda: rules.pointwise(np.zeros(2, np.int64), 1.5).inplace(wrap(np.zeros(2, np.int64))),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_targets_that_are_refused(number: int) -> None:
+    message, call = refusals()[number]
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+def test_a_square_matrix_plus_its_transpose_in_place_is_refused() -> None:
+    square = np.zeros((3, 3))
+    with pytest.raises(RuntimeError, match="some elements of the input tensor"):
+        rules.pointwise(square, square.T).inplace(wrap(square))
+
+
+# Other rules
+
+
+def test_reduce() -> None:
+    array = np.zeros((2, 3, 4), np.int8)
+    plan = rules.reduce(array, (0, -1), kind="int_to_long")
+    assert (plan.shape, plan.dims, plan.dtype) == ((3,), (0, 2), int64)
+    assert rules.reduce(array, 1, True).shape == (2, 1, 4)
+    assert rules.reduce(array).shape == ()
+    assert rules.reduce(array.astype(np.float16), 0).compute is float32
+
+
+def test_factories_refuse_negative_sizes() -> None:
+    assert rules.empty((2, 3)).dtype is float32
+    with pytest.raises(RuntimeError, match=r"negative dimension -1: \[2, -1\]"):
+        rules.empty((2, -1))
+
+
+@pytest.mark.oracle
+def test_refusals_are_pytorchs() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+    b = torch.arange(10.0)
+    expanded = torch.zeros(1, 3).expand(2, 3)
+    theirs = [
+        lambda: torch.add(b[:5], b[5:], out=torch.zeros(5, dtype=torch.int64)),
+        lambda: torch.add(b[:5], b[5:], out=b[2:7]),
+        lambda: b[:5].add_(b[1:6]),
+        lambda: expanded.add_(1),
+        lambda: torch.zeros(2).add_(torch.zeros(3, 2)),
+        lambda: torch.zeros(2, dtype=torch.int64).add_(1.5),
+    ]
+    for (_, ours), other in zip(refusals(), theirs, strict=True):
+        with pytest.raises(RuntimeError) as expected:
+            other()
+        with pytest.raises(RuntimeError) as caught:
+            ours()
+        assert str(caught.value) == str(expected.value)
