@@ -390,7 +390,8 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out = Tensor()
     out.array = array
     out.edge = None
-    out.extra = Extra(storage, extra.base or base)
+    root = extra.base
+    out.extra = Extra(storage, base if root is None else root)
     if type(array) is ndarray:
         flags = ODD if not array.flags.c_contiguous else odd_bit(array)
     else:
