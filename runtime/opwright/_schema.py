@@ -10,7 +10,21 @@ from opwright.options import Layout, MemoryFormat
 if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
 
-__all__ = ["operator_parts", "parse"]
+__all__ = ["operator_parts", "parse", "parse_definition"]
+
+# What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
+# in-place variants look) are not asked of it: PyTorch does not either.
+_REFUSED: Final = frozenset(
+    {
+        "unknown-type",
+        "duplicate-argument",
+        "duplicate-return",
+        "default-order",
+        "default-type",
+        "type-arguments",
+        "reserved-overload",
+    }
+)
 
 # Defaults that schemas write as words; the rest (dtypes, devices) converters know by name.
 _WORDS: Final[dict[str, Any]] = {
@@ -30,6 +44,18 @@ def parse(text: str) -> FunctionSchema:
         return FunctionSchema.parse(text)
     except SchemaError as error:
         raise RegistrationError(str(error)) from None
+
+
+def parse_definition(text: str) -> FunctionSchema:
+    """The schema of an operator to define. Raises RegistrationError for one that cannot be: unknown types, two
+    arguments of one name, one without default after one with."""
+    from opwright_codegen.schema_rules import schema_problems
+
+    schema = parse(text)
+    for problem in schema_problems(schema):
+        if problem.code in _REFUSED:
+            raise RegistrationError(str(problem))
+    return schema
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:

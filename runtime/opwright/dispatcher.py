@@ -5,6 +5,7 @@ Generated stubs look `table` up themselves; everything uncommon comes here: miss
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -42,13 +43,13 @@ class Operator:
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
-    `where` says where it is declared. `stub` is the generated function for it. Making one defines it; a name that is
+    `where` says where it is declared. Making one defines it; a name that is
     taken raises RegistrationError.
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_entries", "_signature", "arguments", "base", "declaration", "kwarg_only", "name",
-        "namespace", "overload", "registrations", "stub", "table", "tags", "where",
+        "__weakref__", "_changes", "_entries", "_signature", "_straight_stub", "_stub", "arguments", "base",
+        "declaration", "kwarg_only", "name", "namespace", "overload", "registrations", "table", "tags", "where",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +71,7 @@ class Operator:
         self.where = where
         self.tags = tags
         self.table: dict[int, Kernel] = {}
-        self.stub: Kernel | None = None
+        self.stub = None
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
         self._changes = 0
@@ -101,12 +102,23 @@ class Operator:
         return _schema.parse(self.name + self.declaration)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        stub = self.stub
-        if stub is not None and not kwargs:
+        if self._straight_stub is not None and not kwargs:
             signature = self.signature
-            if signature.required <= len(args) <= signature.positional and len(signature.names) == signature.positional:
-                return stub(*args)
+            if signature.fewest <= len(args) <= signature.positional:
+                return self._straight_stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
+
+    @property
+    def stub(self) -> Kernel | None:
+        """The generated function for the operator, if there is one."""
+        return self._stub
+
+    @stub.setter
+    def stub(self, stub: Kernel | None) -> None:
+        self._stub = stub
+        # A stub of `*args` comes back here to have them bound.
+        code = getattr(stub, "__code__", None)
+        self._straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARARGS else None
 
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.

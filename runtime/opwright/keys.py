@@ -263,6 +263,8 @@ def key_bits(keys: int | DispatchKey | str | Iterable[DispatchKey | str]) -> int
     """The bits of a key, its name, several of them, or of an int that is bits already."""
     if isinstance(keys, int):
         return keys
+    if isinstance(keys, KeySet):
+        return keys.bits
     if isinstance(keys, DispatchKey):
         return keys.bit
     if isinstance(keys, str):

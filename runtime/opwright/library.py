@@ -57,7 +57,7 @@ class Library:
             raise RegistrationError(f"an IMPL library cannot define operators; open {self.ns} as FRAGMENT to add to it")
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RegistrationError(f"Invalid alias_analysis type {alias_analysis}")
-        parsed = _schema.parse(schema)
+        parsed = _schema.parse_definition(schema)
         if parsed.name.namespace not in ("", self.ns):
             raise RegistrationError(f"{parsed.name} is not in the namespace of its library, {self.ns}")
         declaration, arguments, kwarg_only = _schema.operator_parts(parsed)

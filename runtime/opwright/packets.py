@@ -64,11 +64,13 @@ class Packet:
         """Call the first overload that the arguments fit. Raises ArgumentError with each one's reason if none does."""
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
-        if operator is not None:
-            if operator.stub is not None and not kwargs:
-                return operator(*args)
-            return operator.call(*operator.signature.bind(args, kwargs))
-        operator, bound = self._choose(args, kwargs, key)
+        if operator is None:
+            operator, bound = self._choose(args, kwargs, key)
+        else:
+            try:
+                bound = operator.signature.bind(args, kwargs)
+            except ArgumentError:  # an int too big, for instance, which another overload may take
+                operator, bound = self._choose(args, kwargs, None)
         return operator.call(*bound)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:

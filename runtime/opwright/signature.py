@@ -19,7 +19,7 @@ __all__ = ["REQUIRED", "Signature", "argument_error", "split_types"]
 
 REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
-_ALIAS: Final = re.compile(r"\(([a-z])(!?)")
+_ALIAS: Final = re.compile(r"\(([a-z])")
 
 
 class Signature:
@@ -30,8 +30,8 @@ class Signature:
     """
 
     __slots__ = (
-        "aliases", "converters", "defaults", "device", "is_plain", "is_vararg", "names", "operator", "positional",
-        "positions", "required", "returns", "tensors", "types", "views", "written",
+        "aliases", "converters", "defaults", "device", "fewest", "is_plain", "names", "operator", "positional",
+        "positions", "returns", "tensors", "types", "written",
     )  # fmt: skip
 
     def __init__(self, operator: Operator) -> None:
@@ -45,14 +45,16 @@ class Signature:
             self._default(position, argument[2]) if len(argument) > 2 else REQUIRED
             for position, argument in enumerate(operator.arguments)
         )
-        self.required = sum(default is REQUIRED for default in self.defaults[: self.positional])
+        required = [position for position, default in enumerate(self.defaults) if default is REQUIRED]
+        # How many positional arguments a call needs that names none; more than there can be if one must be named.
+        self.fewest = 1 + max(required, default=-1)
         self.tensors = tuple(
             (position, "[" in text, "?" in text) for position, text in enumerate(self.types) if is_tensor_like(text)
         )
         self.is_plain = self.positional == len(self.names) and all(default is REQUIRED for default in self.defaults)
         devices = [position for position, text in enumerate(self.types) if text.rstrip("?") == "Device"]
         self.device: int | None = devices[0] if devices and not self.tensors else None
-        arguments, returns, self.is_vararg = split_types(operator.declaration)
+        arguments, returns = split_types(operator.declaration)
         self.returns = tuple(map(plain_type, returns))
         self.written = frozenset(position for position, text in enumerate(arguments) if _WRITES.search(text))
         self._find_aliases(arguments, returns)
@@ -68,7 +70,6 @@ class Signature:
         sets = {found[1]: position for position, text in enumerate(arguments) if (found := _ALIAS.search(text))}
         found_in = [_ALIAS.search(text) for text in returns]
         self.aliases: tuple[int | None, ...] = tuple(found and sets.get(found[1]) for found in found_in)
-        self.views = any(found is not None and not found[2] for found in found_in)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every argument in order, defaults filled in and all but tensors converted.
@@ -159,18 +160,17 @@ def argument_error(operator: Operator, position: int, value: Any, reason: str = 
     return _error(operator, f"{problem}: {reason}" if reason else problem)
 
 
-def split_types(declaration: str) -> tuple[list[str], list[str], bool]:
-    """The annotated types of the arguments and of the returns of `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`,
-    and whether the arguments end in `...`. The text is canonical: it was parsed before."""
+def split_types(declaration: str) -> tuple[list[str], list[str]]:
+    """The annotated types of the arguments and of the returns of `(Tensor(a!) self, *, int x=1) -> Tensor(a!)`.
+    The text is canonical: it was parsed before."""
     end = _closing(declaration, 0)
-    words = [word for word in _split(declaration[1:end]) if word != "*"]
-    is_vararg = bool(words) and words[-1] == "..."
+    words = [word for word in _split(declaration[1:end]) if word not in ("*", "...")]
     returns = declaration[end + 1 :].partition("->")[2].strip()
     if returns.startswith("(") and _closing(returns, 0) == len(returns) - 1:
         results = _split(returns[1:-1])
     else:
         results = [returns]
-    return [_without_name(word) for word in words if word != "..."], [_without_name(r) for r in results], is_vararg
+    return [_without_name(word) for word in words], [_without_name(result) for result in results]
 
 
 def _closing(text: str, start: int) -> int:

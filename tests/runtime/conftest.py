@@ -1,0 +1,43 @@
+"""Fixtures of the runtime's tests: operators made by hand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from opwright import _schema
+from opwright.dispatcher import Operator
+from opwright.registrations import kernels, lock
+
+_numbers = itertools.count()
+
+
+class Maker:
+    """Defines operators in a namespace of its own."""
+
+    def __init__(self) -> None:
+        self.namespace = f"test{next(_numbers)}"
+        self.made: list[Operator] = []
+
+    def __call__(self, schema: str) -> Operator:
+        """Define the operator of a schema without namespace."""
+        parsed = _schema.parse(schema)
+        declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
+        operator = Operator(f"{self.namespace}::{parsed.name}", declaration, arguments, kwarg_only=kwarg_only)
+        self.made.append(operator)
+        return operator
+
+    def close(self) -> None:
+        with lock:
+            for operator in self.made:
+                operator.undefine()
+                kernels.pop(operator.name, None)
+
+
+@pytest.fixture
+def define() -> Iterator[Maker]:
+    maker = Maker()
+    yield maker
+    maker.close()

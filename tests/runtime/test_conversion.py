@@ -1,0 +1,143 @@
+"""Arguments converted to their declared types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Maker
+
+from opwright.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
+from opwright.devices import Device
+from opwright.errors import ArgumentError
+from opwright.generator import Generator
+from opwright.keys import GRAD
+from opwright.options import Layout, MemoryFormat
+from opwright.registry import register
+from opwright.tensor import wrap
+
+GENERATOR = Generator()
+FLOAT32 = np.dtype("float32")
+
+TAKEN: list[tuple[str, Any, Any]] = [
+    ("int", np.int8(3), 3),
+    ("int", wrap(np.array(3)), 3),
+    ("int", wrap(np.array([2.5])), 2),
+    ("int?", None, None),
+    ("SymInt", True, 1),
+    ("float", 2, 2.0),
+    ("float", np.float32(0.5), 0.5),
+    ("float", np.array([[2]]), 2.0),
+    ("bool", 0, False),
+    ("bool", np.True_, True),
+    ("bool?", None, None),
+    ("str", "a", "a"),
+    ("Scalar", np.int64(3), 3),
+    ("Scalar", np.float32(0.5), 0.5),
+    ("Scalar", np.bool_(True), True),
+    ("Scalar", 2**63, 2**63),
+    ("complex", 1, 1 + 0j),
+    ("int[2]", 3, [3, 3]),
+    ("int[2]", (1, 2), [1, 2]),
+    ("int[]", np.array([1, 2]), [1, 2]),
+    ("SymInt[]", wrap(np.array([1, 2])), [1, 2]),
+    ("int[2]?", None, None),
+    ("float[2]", 1, [1.0, 1.0]),
+    ("bool[3]", [True, 0, 1], [True, False, True]),
+    ("Scalar[]", [1, 2.5], [1, 2.5]),
+    ("str[]", ("a", "b"), ["a", "b"]),
+    ("ScalarType", "float32", FLOAT32),
+    ("ScalarType", np.float32, FLOAT32),
+    ("ScalarType?", None, None),
+    ("ScalarType[]", [np.float32, "int64"], [FLOAT32, np.dtype("int64")]),
+    ("Device", "cpu", Device("cpu")),
+    ("Device[]", ["cpu"], [Device("cpu")]),
+    ("Layout", Layout.strided, Layout.strided),
+    ("Layout[]", ["strided"], [Layout.strided]),
+    ("MemoryFormat", MemoryFormat.channels_last, MemoryFormat.channels_last),
+    ("MemoryFormat[]", [MemoryFormat.channels_last], [MemoryFormat.channels_last]),
+    ("Generator?", GENERATOR, GENERATOR),
+]
+
+
+@pytest.mark.parametrize(("declared", "value", "expected"), TAKEN, ids=lambda x: repr(x)[:30])
+def test_taken(declared: str, value: Any, expected: Any) -> None:
+    result = converter(declared)(value)
+    assert result == expected
+    assert type(result) is type(expected)
+    if isinstance(expected, list):
+        assert [type(item) for item in result] == [type(item) for item in expected]
+
+
+REFUSED: list[tuple[str, Any]] = [
+    ("int", 1.0),
+    ("int", np.float64(1)),
+    ("int", "1"),
+    ("int", None),
+    ("int", 2**63),
+    ("int", wrap(np.array([1, 2]))),
+    ("float", "1"),
+    ("float", 1j),
+    ("float", 10**400),
+    ("bool", "yes"),
+    ("bool", []),
+    ("str", 1),
+    ("Scalar", wrap(np.array(1))),
+    ("Scalar", "1"),
+    ("Scalar", 2**64),
+    ("int[]", 1),
+    ("int[]", [1, None]),
+    ("int[]", {1: 2}),
+    ("int[]", "12"),
+    ("int[2]", 1.5),
+    ("int[]", np.ones((2, 2), int)),
+    ("str[]", "ab"),
+    ("ScalarType", 1),
+    ("ScalarType", "floaty"),
+    ("Device", "nowhere"),
+    ("Layout", "sparse"),
+    ("MemoryFormat", 1),
+    ("Generator", 1),
+]
+
+
+@pytest.mark.parametrize(("declared", "value"), REFUSED, ids=repr)
+def test_refused(declared: str, value: Any) -> None:
+    with pytest.raises(Mismatch):
+        converter(declared)(value)
+
+
+def test_errors_name_the_element(define: Maker) -> None:
+    operator = define("f(int[] sizes) -> ()")
+    with pytest.raises(ArgumentError, match=r"expected int\[\] for argument 'sizes' .*: element 1 is str 'x'"):
+        operator([1, "x"])
+    with pytest.raises(ArgumentError, match="expected int"):
+        operator.convert(0, "x")
+
+
+def test_a_tensor_that_requires_grad_converts_with_a_warning() -> None:
+    tensor = wrap(np.array(2.0))
+    tensor.keys |= GRAD
+    with pytest.warns(UserWarning, match="requires_grad"):
+        assert converter("float")(tensor) == 2.0
+
+
+def test_lists_of_framework_objects_reach_the_kernel(define: Maker) -> None:
+    operator = define("f(ScalarType[] a, Layout[] b, MemoryFormat[] c) -> ()")
+    seen: list[Any] = []
+    register(operator, "CompositeExplicitAutograd", lambda *args: seen.extend(args))
+    operator([np.float32], [Layout.strided], [MemoryFormat.preserve_format])
+    assert seen == [[FLOAT32], [Layout.strided], [MemoryFormat.preserve_format]]
+
+
+@pytest.mark.parametrize("predicate", [is_int_list, is_float_list, is_bool_list, is_scalar_list])
+def test_predicates_let_through_only_what_needs_no_conversion(predicate: Any) -> None:
+    declared = {is_int_list: "int[]", is_float_list: "float[]", is_bool_list: "bool[]", is_scalar_list: "Scalar[]"}
+    convert = converter(declared[predicate])
+    let_through = 0
+    for value in ([], [1], [1.0], [True], [1, 2.5], (1,), [None], ["a"], [np.int64(1)], 1, None):
+        if predicate(value):
+            let_through += 1
+            assert [(type(a), a) for a in convert(value)] == [(type(a), a) for a in value]
+    assert let_through >= 2
