@@ -24,7 +24,7 @@ def small() -> Iterator[Figure]:
     x, y = opwright.from_numpy(a), opwright.from_numpy(b)
     p, q = torch.ones(4), torch.ones(4)
     m, n = opwright.from_numpy(np.ones((3, 4), np.float32)), torch.ones(3, 4)
-    zero, nought = opwright.zeros(4), torch.zeros(4)
+    zero, nought = opwright.zeros([4]), torch.zeros(4)
     add, peer = opwright.add, torch.add
     yield ratio("4-element add of Tensors", lambda: add(x, y), lambda: peer(p, q), 0.75)
     yield ratio("the same as `x + y`", lambda: x + y, lambda: p + q, 0.75)

@@ -14,7 +14,7 @@ import torchgen
 import torchgen.gen
 from opwright_codegen.read import read
 
-from .measure import Figure, ratio, seconds_of
+from .measure import ENVIRONMENT, Figure, ratio, seconds_of
 
 PACKAGED = Path(torchgen.__file__).parent / "packaged" / "ATen"
 FUNCTIONS, TAGS = PACKAGED / "native" / "native_functions.yaml", PACKAGED / "native" / "tags.yaml"
@@ -51,7 +51,7 @@ def whole_runs(folder: Path) -> Iterator[Figure]:
 
 def timed(command: list[str], folder: Path) -> float:
     start = time.perf_counter()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
