@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import torch
 
 import opwright
-import torch
 
 from .measure import Figure, beyond, ratio
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torchgen
 import torchgen.gen
+
 from opwright_codegen.read import read
 
 from .measure import ENVIRONMENT, Figure, ratio, seconds_of
