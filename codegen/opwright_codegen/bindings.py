@@ -153,7 +153,7 @@ class _Binder:
         if text.isidentifier():
             # PyTorch's file has thousands of names, which need no parser.
             function = self._kernels.find(text, kernel.span)
-            if function is None:
+            if function is None or not _is_served(key):
                 return self._unbound(text, kernel)
         is_composite = key not in BACKENDS
         known = (base.name, is_composite, kernel)
@@ -165,9 +165,9 @@ class _Binder:
         match form:
             case NamedKernel(name):
                 function = self._kernels.find(name, kernel.span)
-                bound: Inline | Named = Named(function) if function is not None else None  # type: ignore[assignment]
                 if function is None:
                     return self._unbound(name, kernel)
+                bound: Inline | Named = Named(function)
             case PathKernel(module, name):
                 bound = Named(self._kernels.find_path(module, name, kernel.span))
             case InlineKernel(formula):
@@ -190,7 +190,7 @@ class _Binder:
         return Unbound(name)
 
     def _check_key(self, key: str, kernel: Kernel) -> None:
-        if key in BACKENDS or key.startswith(("Composite", "Auto")) or key in _FUNCTIONALITY:
+        if _is_served(key):
             return
         hint = f"kernels are generated for {', '.join(BACKENDS)}; register one for {key} with opwright.library"
         raise SchemaError("backend-kernel", f"no kernel is generated for {key}", kernel.span, hint)
@@ -244,6 +244,13 @@ class _Binder:
 
 
 _FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))
+
+
+def _is_served(key: str) -> bool:
+    """Whether kernels are generated for the key; those of other backends are registered when the program runs."""
+    return key in BACKENDS or key.startswith(("Composite", "Auto")) or key in _FUNCTIONALITY
+
+
 _ARRAYS = ("Any", "Array", "Operand")
 
 

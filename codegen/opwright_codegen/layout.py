@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright_codegen.formula_ast import Binary, Boolean, Call, Comparison, Conditional, Formula, List, Tuple
-from opwright_codegen.formula_emit import Spelling, emit
+from opwright_codegen.formula_emit import Spelling, emit, string_text
 
 __all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "quoted"]
 
@@ -55,10 +55,9 @@ def fill_string(text: str, indent: int) -> str:
 
 def quoted(text: str) -> str:
     """The text as a literal, in double quotes unless others save backslashes."""
-    literal = repr(text)
-    if literal[0] == '"' or '"' in text:
-        return literal
-    return '"' + literal[1:-1].replace("\\'", "'") + '"'
+    if '"' not in text and "\\" not in text and text.isprintable():
+        return f'"{text}"'
+    return string_text(text)
 
 
 def _fill(text: str, width: int) -> list[str]:

@@ -103,15 +103,17 @@ def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *,
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument: its name in Python, the schema's argument, and its default as Python text."""
+    """One argument: its name in Python, the schema's argument, its default as Python text; and what follows from them.
+
+    `declared` is how `def` has it, `row` how the Operator's arguments list it.
+    """
 
     name: str
     argument: Argument
     default: str | None
-
-    @property
-    def tensors(self) -> Tensors:
-        return tensors_in(self.argument.type)
+    tensors: Tensors
+    declared: str
+    row: str
 
     @property
     def is_renamed(self) -> bool:
@@ -120,31 +122,21 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class OperatorView:
-    """What every target says about an operator: its names, its parameters, its schema as the comment over functions."""
+    """What every target says about an operator: its names, its parameters, its schema as the comment over functions.
 
+    `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the stub
+    `is_generic`: it leaves the binding of arguments to the runtime.
+    """
+
+    name: str
     operator: Operator
+    schema: FunctionSchema
     stub: str
     private: str
     parameters: tuple[Parameter, ...]
     declaration: str
-
-    @property
-    def name(self) -> str:
-        return self.operator.name
-
-    @property
-    def schema(self) -> FunctionSchema:
-        return self.operator.schema
-
-    @property
-    def is_generic(self) -> bool:
-        """Whether the stub leaves the binding of arguments to the runtime: they have other names than the schema's."""
-        return self.operator.schema.is_vararg or any(p.name != p.argument.name for p in self.parameters)
-
-    @property
-    def passed(self) -> str:
-        """The parameters as a call passes them, by position."""
-        return ", ".join([p.name for p in self.parameters])
+    passed: str
+    is_generic: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +160,22 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
     skipped = len(namespace) + 2 if namespace else 0
     views = {}
     packets: dict[str, list[OperatorView]] = {}
+    parameters_of = _Parameters(builtins)
     for name, operator in own.items():
         found = names.stubs[name]
         schema = operator.schema
-        arguments = schema.arguments
-        parameters = tuple(
-            [
-                Parameter(spelled, argument, None if argument.default is None else _default(argument, builtins))
-                for spelled, argument in zip(argument_names(arguments), arguments, strict=True)
-            ]
+        parameters = parameters_of(schema.arguments)
+        views[name] = view = OperatorView(
+            name,
+            operator,
+            schema,
+            found.stub,
+            found.operator,
+            parameters,
+            str(schema)[skipped:],
+            ", ".join([p.name for p in parameters]),
+            schema.is_vararg or any([p.name != p.argument.name for p in parameters]),
         )
-        view = OperatorView(operator, found.stub, found.operator, parameters, str(schema)[skipped:])
-        views[name] = view
         packets.setdefault(schema.name.base, []).append(view)
     sources = tuple(source_path(source.path) for source in operators.sources)
     return NamespaceView(
@@ -198,9 +194,31 @@ _REDUCTIONS = {"Mean": "1", "Sum": "2"}
 _ENUMS = {"MemoryFormat": "MemoryFormat", "Layout": "Layout"}
 
 
-def _default(argument: Argument, builtins: Mapping[str, str]) -> str:
-    assert argument.default is not None
-    return _value_text(argument.default.value, argument.type, builtins)
+class _Parameters:
+    """Makes parameters. A file has far fewer distinct arguments than arguments, and the parser shares equal ones."""
+
+    def __init__(self, builtins: Mapping[str, str]) -> None:
+        self._builtins = builtins
+        self._known: dict[int, Parameter] = {}
+
+    def __call__(self, arguments: Sequence[Argument]) -> tuple[Parameter, ...]:
+        known = self._known
+        found = []
+        for name, argument in zip(argument_names(arguments), arguments, strict=True):
+            parameter = known.get(id(argument))
+            if parameter is None or parameter.name != name:
+                parameter = known[id(argument)] = self._new(name, argument)
+            found.append(parameter)
+        return tuple(found)
+
+    def _new(self, name: str, argument: Argument) -> Parameter:
+        text = None
+        declared = f"{name}: {annotation(argument.type, self._builtins)}"
+        row = f'("{argument.name}", "{argument.type}"'
+        if argument.default is not None:
+            text = _value_text(argument.default.value, argument.type, self._builtins)
+            declared, row = f"{declared} = {text}", f"{row}, {text}"
+        return Parameter(name, argument, text, tensors_in(argument.type), declared, f"{row})")
 
 
 def _value_text(value: Value, type: Type, builtins: Mapping[str, str]) -> str:
@@ -231,19 +249,13 @@ def tuple_text(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def parameter_list(
-    parameters: Sequence[Parameter], builtins: Mapping[str, str], *, tensor: str = "Tensor", defaults: bool = True
-) -> list[str]:
+def parameter_list(parameters: Sequence[Parameter]) -> list[str]:
     """Parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations."""
-    found = []
-    is_positional = True
-    for parameter in parameters:
-        argument = parameter.argument
-        if argument.kwarg_only and is_positional and defaults:
-            is_positional = False
-            found.append("*")
-        text = f"{parameter.name}: {annotation(argument.type, builtins, tensor=tensor)}"
-        found.append(f"{text} = {parameter.default}" if parameter.default is not None and defaults else text)
+    found = [parameter.declared for parameter in parameters]
+    for position, parameter in enumerate(parameters):
+        if parameter.argument.kwarg_only:
+            found.insert(position, "*")
+            break
     return found
 
 

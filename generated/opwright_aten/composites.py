@@ -18,79 +18,79 @@ from . import ops
 
 # square(Tensor self) -> Tensor
 def square(self: Tensor) -> Tensor:
-    result: Tensor = (ops.pow)(self, 2)
+    result: Tensor = ops.pow(self, 2)
     return result
 
 
 # max.other(Tensor self, Tensor other) -> Tensor
 def max_other(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = (ops.maximum)(self, other)
+    result: Tensor = ops.maximum(self, other)
     return result
 
 
 # min.other(Tensor self, Tensor other) -> Tensor
 def min_other(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = (ops.minimum)(self, other)
+    result: Tensor = ops.minimum(self, other)
     return result
 
 
 # var(Tensor self, bool unbiased=True) -> Tensor
 def var_default(self: Tensor, unbiased: bool) -> Tensor:
-    result: Tensor = (ops.var)(self, None, correction=int(unbiased))
+    result: Tensor = ops.var(self, None, correction=int(unbiased))
     return result
 
 
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool, keepdim: bool) -> Tensor:
-    result: Tensor = (ops.var)(self, dim, correction=int(unbiased), keepdim=keepdim)
+    result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
     return result
 
 
 # std(Tensor self, bool unbiased=True) -> Tensor
 def std_default(self: Tensor, unbiased: bool) -> Tensor:
-    result: Tensor = (ops.std)(self, None, correction=int(unbiased))
+    result: Tensor = ops.std(self, None, correction=int(unbiased))
     return result
 
 
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool, keepdim: bool) -> Tensor:
-    result: Tensor = (ops.std)(self, dim, correction=int(unbiased), keepdim=keepdim)
+    result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
     return result
 
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: Sequence[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = (ops.split_with_sizes)(self, split_size, dim)
+    result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
     return result
 
 
 # expand_as(Tensor(a) self, Tensor other) -> Tensor(a)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = (ops.expand)(self, other.shape)
+    result: Tensor = ops.expand(self, other.shape)
     return result
 
 
 # movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)
 def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
-    result: Tensor = (ops.movedim)(self, [source], [destination])
+    result: Tensor = ops.movedim(self, [source], [destination])
     return result
 
 
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
-    result: list[Tensor] = (ops.unbind)((ops.nonzero)(condition), 1)
+    result: list[Tensor] = ops.unbind(ops.nonzero(condition), 1)
     return result
 
 
 # softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
-    result: Tensor = (ops._softmax)(self if dtype is None else (ops.to)(self, dtype), dim, False)
+    result: Tensor = ops._softmax(self if dtype is None else ops.to(self, dtype), dim, False)
     return result
 
 
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
-    result: Tensor = (ops._log_softmax)(self if dtype is None else (ops.to)(self, dtype), dim, False)
+    result: Tensor = ops._log_softmax(self if dtype is None else ops.to(self, dtype), dim, False)
     return result
 
 
@@ -104,7 +104,7 @@ def layer_norm(
     eps: float,
     cudnn_enable: bool,
 ) -> Tensor:
-    result: Tensor = (ops.native_layer_norm)(input, normalized_shape, weight, bias, eps)[0]
+    result: Tensor = ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
     return result
 
 
@@ -117,7 +117,7 @@ def zeros(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.zero_)((ops.empty)(size, dtype=dtype, device=device))
+    result: Tensor = ops.zero_(ops.empty(size, dtype=dtype, device=device))
     return result
 
 
@@ -130,7 +130,7 @@ def ones(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.fill_)((ops.empty)(size, dtype=dtype, device=device), 1)
+    result: Tensor = ops.fill_(ops.empty(size, dtype=dtype, device=device), 1)
     return result
 
 
@@ -143,7 +143,7 @@ def scalar_tensor(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.fill_)((ops.empty)([], dtype=dtype, device=device), s)
+    result: Tensor = ops.fill_(ops.empty([], dtype=dtype, device=device), s)
     return result
 
 
@@ -156,7 +156,7 @@ def arange_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.arange)(0, end, 1, dtype=dtype, device=device)
+    result: Tensor = ops.arange(0, end, 1, dtype=dtype, device=device)
     return result
 
 
@@ -170,7 +170,7 @@ def arange_start(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.arange)(start, end, 1, dtype=dtype, device=device)
+    result: Tensor = ops.arange(start, end, 1, dtype=dtype, device=device)
     return result
 
 
@@ -182,7 +182,7 @@ def eye_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.eye)(n, n, dtype=dtype, device=device)
+    result: Tensor = ops.eye(n, n, dtype=dtype, device=device)
     return result
 
 
@@ -196,7 +196,7 @@ def zeros_like(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.zero_)((ops.empty_like)(self, dtype=dtype, device=device, memory_format=memory_format))
+    result: Tensor = ops.zero_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
     return result
 
 
@@ -210,7 +210,7 @@ def ones_like(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.fill_)((ops.empty_like)(self, dtype=dtype, device=device, memory_format=memory_format), 1)
+    result: Tensor = ops.fill_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 1)
     return result
 
 
@@ -226,7 +226,7 @@ def full_like(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     result: Tensor = ops.fill_(
-        (ops.empty_like)(self, dtype=dtype, device=device, memory_format=memory_format),
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
         fill_value,
     )
     return result
@@ -242,7 +242,7 @@ def rand_like(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.uniform_)((ops.empty_like)(self, dtype=dtype, device=device, memory_format=memory_format))
+    result: Tensor = ops.uniform_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
     return result
 
 
@@ -256,7 +256,7 @@ def randn_like(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.normal_)((ops.empty_like)(self, dtype=dtype, device=device, memory_format=memory_format))
+    result: Tensor = ops.normal_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
     return result
 
 
@@ -363,7 +363,7 @@ def rand_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.uniform_)((ops.empty)(size, dtype=dtype, device=device))
+    result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device))
     return result
 
 
@@ -377,7 +377,7 @@ def rand_generator(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.uniform_)((ops.empty)(size, dtype=dtype, device=device), generator=generator)
+    result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device), generator=generator)
     return result
 
 
@@ -390,7 +390,7 @@ def randn_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.normal_)((ops.empty)(size, dtype=dtype, device=device))
+    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device))
     return result
 
 
@@ -404,7 +404,7 @@ def randn_generator(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.normal_)((ops.empty)(size, dtype=dtype, device=device), generator=generator)
+    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), generator=generator)
     return result
 
 
@@ -418,7 +418,7 @@ def randint_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.random_)((ops.empty)(size, dtype=dtype, device=device), 0, high)
+    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high)
     return result
 
 
@@ -433,7 +433,7 @@ def randint_generator(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.random_)((ops.empty)(size, dtype=dtype, device=device), 0, high, generator=generator)
+    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high, generator=generator)
     return result
 
 
@@ -448,7 +448,7 @@ def randint_low(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.random_)((ops.empty)(size, dtype=dtype, device=device), low, high)
+    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high)
     return result
 
 
@@ -464,7 +464,7 @@ def randint_low_generator(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.random_)((ops.empty)(size, dtype=dtype, device=device), low, high, generator=generator)
+    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high, generator=generator)
     return result
 
 
@@ -477,7 +477,7 @@ def randperm_default(
     device: Device | str | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = (ops.randperm)(n, generator=None, dtype=dtype, device=device)
+    result: Tensor = ops.randperm(n, generator=None, dtype=dtype, device=device)
     return result
 
 
@@ -491,7 +491,7 @@ def to_device(
     copy: bool,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.to)(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
+    result: Tensor = ops.to(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
     return result
 
 
@@ -504,24 +504,24 @@ def to_dtype(
     copy: bool,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = (ops.to)(self, dtype=dtype, copy=copy, memory_format=memory_format)
+    result: Tensor = ops.to(self, dtype=dtype, copy=copy, memory_format=memory_format)
     return result
 
 
 # to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat?
 #     memory_format=None) -> Tensor(a)
 def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: MemoryFormat | None) -> Tensor:
-    result: Tensor = (ops.to)(self, dtype=other.dtype, device=other.device, copy=copy, memory_format=memory_format)
+    result: Tensor = ops.to(self, dtype=other.dtype, device=other.device, copy=copy, memory_format=memory_format)
     return result
 
 
 # type_as(Tensor self, Tensor other) -> Tensor
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = (ops.to)(self, other)
+    result: Tensor = ops.to(self, other)
     return result
 
 
 # item(Tensor self) -> Scalar
 def item(self: Tensor) -> Scalar:
-    result: Scalar = (ops._local_scalar_dense)(self)
+    result: Scalar = ops._local_scalar_dense(self)
     return result

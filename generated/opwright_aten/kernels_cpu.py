@@ -285,7 +285,7 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Scalar, alpha: Scalar) -> Any:
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.multiply(self_, other_)))
+    return wrap(plan.lay_out(np.multiply(self_, other_)))
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -321,7 +321,7 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.multiply(self_, other_)))
+    return wrap(plan.lay_out(np.multiply(self_, other_)))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -356,7 +356,7 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.true_divide(self_, other_)))
+    return wrap(plan.lay_out(np.true_divide(self_, other_)))
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -396,7 +396,7 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.true_divide(self_, other_)))
+    return wrap(plan.lay_out(np.true_divide(self_, other_)))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -440,7 +440,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
         accepts="integer floating complex",
     )
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode)))
+    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode)))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
@@ -453,7 +453,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     )
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
 
 
@@ -467,7 +467,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     )
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
 
 
@@ -480,14 +480,14 @@ def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> T
         accepts="integer floating complex",
     )
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode)))
+    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode)))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.floor_divide)(np, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(np, self_, other_)))
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -495,7 +495,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.floor_divide)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -504,7 +504,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.floor_divide)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -512,35 +512,35 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.floor_divide)(np, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(np, self_, other_)))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(np, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(np, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(np, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power)(np, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power(np, self_, exponent_)))
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
@@ -548,7 +548,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.power)(np, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return self
 
 
@@ -557,7 +557,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power)(np, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -565,7 +565,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power_scalar)(np, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power_scalar(np, self_, exponent_)))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
@@ -573,7 +573,7 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.power_scalar)(np, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power_scalar(np, self_, exponent_, out=plan.out(target)), target)
     return self
 
 
@@ -582,7 +582,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power_scalar)(np, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power_scalar(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -590,14 +590,14 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor
 def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self, exponent.array)
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power)(np, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power(np, self_, exponent_)))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.maximum(self_, other_)))
+    return wrap(plan.lay_out(np.maximum(self_, other_)))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -633,7 +633,7 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.minimum(self_, other_)))
+    return wrap(plan.lay_out(np.minimum(self_, other_)))
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -669,7 +669,7 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.arctan2(self_, other_)))
+    return wrap(plan.lay_out(np.arctan2(self_, other_)))
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -709,7 +709,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def clamp_default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.clamp)(np, self_, min_, max_)))
+    return wrap(plan.lay_out(arithmetic_kernels.clamp(np, self_, min_, max_)))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -718,42 +718,42 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     max_ = None if max is None else max.array
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.clamp)(np, self_, min_, max_)))
+    return wrap(plan.lay_out(arithmetic_kernels.clamp(np, self_, min_, max_)))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
     plan = rules.where(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     plan = rules.where(condition.array, self, other)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
 
 
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.negative(self_)))
+    return wrap(plan.lay_out(np.negative(self_)))
 
 
 # neg(Tensor self) -> Tensor
@@ -788,7 +788,7 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
 def abs_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.absolute(self_)))
+    return wrap(plan.lay_out(np.absolute(self_)))
 
 
 # abs(Tensor self) -> Tensor
@@ -827,7 +827,7 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
 def exp_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.exp(self_)))
+    return wrap(plan.lay_out(np.exp(self_)))
 
 
 # exp(Tensor self) -> Tensor
@@ -866,7 +866,7 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
 def expm1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.expm1(self_)))
+    return wrap(plan.lay_out(np.expm1(self_)))
 
 
 # expm1(Tensor self) -> Tensor
@@ -905,7 +905,7 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
 def log_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.log(self_)))
+    return wrap(plan.lay_out(np.log(self_)))
 
 
 # log(Tensor self) -> Tensor
@@ -944,7 +944,7 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
 def log1p_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.log1p(self_)))
+    return wrap(plan.lay_out(np.log1p(self_)))
 
 
 # log1p(Tensor self) -> Tensor
@@ -983,7 +983,7 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
 def log2_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.log2(self_)))
+    return wrap(plan.lay_out(np.log2(self_)))
 
 
 # log2(Tensor self) -> Tensor
@@ -1022,7 +1022,7 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
 def sqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.sqrt(self_)))
+    return wrap(plan.lay_out(np.sqrt(self_)))
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1061,7 +1061,7 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
 def sin_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.sin(self_)))
+    return wrap(plan.lay_out(np.sin(self_)))
 
 
 # sin(Tensor self) -> Tensor
@@ -1100,7 +1100,7 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
 def cos_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.cos(self_)))
+    return wrap(plan.lay_out(np.cos(self_)))
 
 
 # cos(Tensor self) -> Tensor
@@ -1139,7 +1139,7 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
 def tan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.tan(self_)))
+    return wrap(plan.lay_out(np.tan(self_)))
 
 
 # tan(Tensor self) -> Tensor
@@ -1178,7 +1178,7 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
 def tanh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.tanh(self_)))
+    return wrap(plan.lay_out(np.tanh(self_)))
 
 
 # tanh(Tensor self) -> Tensor
@@ -1217,7 +1217,7 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
 def reciprocal_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.reciprocal(self_)))
+    return wrap(plan.lay_out(np.reciprocal(self_)))
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1256,7 +1256,7 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
 def rsqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.reciprocal(np.sqrt(self_))))
+    return wrap(plan.lay_out(np.reciprocal(np.sqrt(self_))))
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1295,14 +1295,14 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
 def sigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.sigmoid)(np, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.sigmoid(np, self_)))
 
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.floor(self_)))
+    return wrap(plan.lay_out(np.floor(self_)))
 
 
 # floor(Tensor self) -> Tensor
@@ -1341,7 +1341,7 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
 def ceil_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.ceil(self_)))
+    return wrap(plan.lay_out(np.ceil(self_)))
 
 
 # ceil(Tensor self) -> Tensor
@@ -1380,7 +1380,7 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
 def trunc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.trunc(self_)))
+    return wrap(plan.lay_out(np.trunc(self_)))
 
 
 # trunc(Tensor self) -> Tensor
@@ -1419,28 +1419,28 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
 def round_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.round_half_even)(np, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.round_half_even(np, self_)))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.round_to_decimals)(np, self_, decimals)))
+    return wrap(plan.lay_out(arithmetic_kernels.round_to_decimals(np, self_, decimals)))
 
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.sign)(np, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.sign(np, self_)))
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.maximum(self_, 0)))
+    return wrap(plan.lay_out(np.maximum(self_, 0)))
 
 
 # relu(Tensor self) -> Tensor
@@ -1475,14 +1475,14 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.gelu)(np, self_, approximate)))
+    return wrap(plan.lay_out(arithmetic_kernels.gelu(np, self_, approximate)))
 
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.invert(self_)))
+    return wrap(plan.lay_out(np.invert(self_)))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -1517,7 +1517,7 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.logical_not(self_)))
+    return wrap(plan.lay_out(np.logical_not(self_)))
 
 
 # logical_not(Tensor self) -> Tensor
@@ -1550,7 +1550,7 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
 def isnan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.isnan(self_)))
+    return wrap(plan.lay_out(np.isnan(self_)))
 
 
 # isnan(Tensor self) -> Tensor
@@ -1583,7 +1583,7 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
 def isfinite(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.isfinite(self_)))
+    return wrap(plan.lay_out(np.isfinite(self_)))
 
 
 # isfinite(Tensor self) -> Tensor
@@ -1616,7 +1616,7 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1652,21 +1652,21 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1702,21 +1702,21 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1752,21 +1752,21 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.logical_and(self_, other_)))
+    return wrap(plan.lay_out(np.logical_and(self_, other_)))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -1802,7 +1802,7 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.logical_or(self_, other_)))
+    return wrap(plan.lay_out(np.logical_or(self_, other_)))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -1838,7 +1838,7 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.logical_xor(self_, other_)))
+    return wrap(plan.lay_out(np.logical_xor(self_, other_)))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -1874,7 +1874,7 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.equal(self_, other_)))
+    return wrap(plan.lay_out(np.equal(self_, other_)))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1910,7 +1910,7 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.equal(self_, other_)))
+    return wrap(plan.lay_out(np.equal(self_, other_)))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1945,7 +1945,7 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.not_equal(self_, other_)))
+    return wrap(plan.lay_out(np.not_equal(self_, other_)))
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1981,7 +1981,7 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.not_equal(self_, other_)))
+    return wrap(plan.lay_out(np.not_equal(self_, other_)))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2016,7 +2016,7 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.less(self_, other_)))
+    return wrap(plan.lay_out(np.less(self_, other_)))
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2052,7 +2052,7 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.less(self_, other_)))
+    return wrap(plan.lay_out(np.less(self_, other_)))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2087,7 +2087,7 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.less_equal(self_, other_)))
+    return wrap(plan.lay_out(np.less_equal(self_, other_)))
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2123,7 +2123,7 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.less_equal(self_, other_)))
+    return wrap(plan.lay_out(np.less_equal(self_, other_)))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2158,7 +2158,7 @@ def le_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.greater(self_, other_)))
+    return wrap(plan.lay_out(np.greater(self_, other_)))
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2194,7 +2194,7 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.greater(self_, other_)))
+    return wrap(plan.lay_out(np.greater(self_, other_)))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2229,7 +2229,7 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.greater_equal(self_, other_)))
+    return wrap(plan.lay_out(np.greater_equal(self_, other_)))
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2265,7 +2265,7 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(np.greater_equal(self_, other_)))
+    return wrap(plan.lay_out(np.greater_equal(self_, other_)))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2298,7 +2298,7 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Scalar) -> Any:
 
 # equal(Tensor self, Tensor other) -> bool
 def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = (copying_kernels.same_elements)(np, self.array, other.array)
+    result: bool = copying_kernels.same_elements(np, self.array, other.array)
     return result
 
 
@@ -2306,35 +2306,35 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def sum_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.sum(self_)))
+    return wrap(plan.lay_out(np.sum(self_)))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.total)(np, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.total(np, self_, dim, keepdim, dtype)))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.prod(self_)))
+    return wrap(plan.lay_out(np.prod(self_)))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.product)(np, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.product(np, self_, dim, keepdim, dtype)))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.mean(self_)))
+    return wrap(plan.lay_out(np.mean(self_)))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -2342,7 +2342,7 @@ def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.mean(self_), target)
+    plan.store(np.mean(self_), target)
     return out
 
 
@@ -2350,28 +2350,28 @@ def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor
 def mean_dim(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.average)(np, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.average(np, self_, dim, keepdim, dtype)))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.largest)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.largest(np, self_, dim, keepdim)))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.smallest)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.smallest(np, self_, dim, keepdim)))
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.any(self_)))
+    return wrap(plan.lay_out(np.any(self_)))
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2379,7 +2379,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.any(self_), target)
+    plan.store(np.any(self_), target)
     return out
 
 
@@ -2387,21 +2387,21 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_any)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_any(np, self_, dim, keepdim)))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_any)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_any(np, self_, dim, keepdim)))
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.all(self_)))
+    return wrap(plan.lay_out(np.all(self_)))
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2409,7 +2409,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.all(self_), target)
+    plan.store(np.all(self_), target)
     return out
 
 
@@ -2417,35 +2417,35 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_all)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_all(np, self_, dim, keepdim)))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_all)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_all(np, self_, dim, keepdim)))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.position_of_largest)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.position_of_largest(np, self_, dim, keepdim)))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.position_of_smallest)(np, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.position_of_smallest(np, self_, dim, keepdim)))
 
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.amax(self_)))
+    return wrap(plan.lay_out(np.amax(self_)))
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2453,7 +2453,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.amax(self_), target)
+    plan.store(np.amax(self_), target)
     return out
 
 
@@ -2462,7 +2462,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = (reductions_kernels.largest_and_position)(np, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.largest_and_position(np, self_, dim, keepdim)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
 
 
@@ -2474,7 +2474,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
-    result0, result1 = (reductions_kernels.largest_and_position)(np, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.largest_and_position(np, self_, dim, keepdim)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return max, max_values
@@ -2484,7 +2484,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 def min_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.amin(self_)))
+    return wrap(plan.lay_out(np.amin(self_)))
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2492,7 +2492,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.amin(self_), target)
+    plan.store(np.amin(self_), target)
     return out
 
 
@@ -2501,7 +2501,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = (reductions_kernels.smallest_and_position)(np, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.smallest_and_position(np, self_, dim, keepdim)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
 
 
@@ -2513,7 +2513,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
-    result0, result1 = (reductions_kernels.smallest_and_position)(np, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.smallest_and_position(np, self_, dim, keepdim)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, min_indices
@@ -2523,35 +2523,35 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 def var_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.variance)(np, self_, dim, correction, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.variance(np, self_, dim, correction, keepdim)))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.deviation)(np, self_, dim, correction, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.deviation(np, self_, dim, correction, keepdim)))
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.running_total)(np, self_, dim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.running_total(np, self_, dim, dtype)))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.running_product)(np, self_, dim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.running_product(np, self_, dim, dtype)))
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)(np.matmul(self_, mat2_)))
+    return wrap(plan.lay_out(np.matmul(self_, mat2_)))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
@@ -2564,118 +2564,118 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         batched=False,
     )
     self_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)(np.matmul(self_, mat2_)))
+    return wrap(plan.lay_out(np.matmul(self_, mat2_)))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
-    return (wrap)((plan.lay_out)(np.matmul(self_, vec_)))
+    return wrap(plan.lay_out(np.matmul(self_, vec_)))
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     self_, tensor_ = plan.operands
-    return (wrap)((plan.lay_out)(np.dot(self_, tensor_)))
+    return wrap(plan.lay_out(np.dot(self_, tensor_)))
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     plan = rules.addmm(self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)((linear_algebra_kernels.matrix_product_sum)(np, self_, mat1_, mat2_, beta, alpha)))
+    return wrap(plan.lay_out(linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha)))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
 def alias(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.alias)(np, self.array))
+    return wrap_view(self, shapes_kernels.alias(np, self.array))
 
 
 # detach(Tensor(a) self) -> Tensor(a)
 def detach(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.alias)(np, self.array))
+    return wrap_view(self, shapes_kernels.alias(np, self.array))
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def view(self: Tensor, size: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.view)(np, self.array, size))
+    return wrap_view(self, shapes_kernels.view(np, self.array, size))
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.transpose)(np, self.array, dim0, dim1))
+    return wrap_view(self, shapes_kernels.transpose(np, self.array, dim0, dim1))
 
 
 # t(Tensor(a) self) -> Tensor(a)
 def t(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.matrix_transpose)(np, self.array))
+    return wrap_view(self, shapes_kernels.matrix_transpose(np, self.array))
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
 def numpy_T(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.reversed_dims)(np, self.array))
+    return wrap_view(self, shapes_kernels.reversed_dims(np, self.array))
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.permute)(np, self.array, dims))
+    return wrap_view(self, shapes_kernels.permute(np, self.array, dims))
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 def expand(self: Tensor, size: Sequence[int], implicit: bool) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.expand)(np, self.array, size, implicit))
+    return wrap_view(self, shapes_kernels.expand(np, self.array, size, implicit))
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
 def select_int(self: Tensor, dim: int, index: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.select)(np, self.array, dim, index))
+    return wrap_view(self, shapes_kernels.select(np, self.array, dim, index))
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 def slice_Tensor(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.take_slice)(np, self.array, dim, start, end, step))
+    return wrap_view(self, shapes_kernels.take_slice(np, self.array, dim, start, end, step))
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.unsqueeze)(np, self.array, dim))
+    return wrap_view(self, shapes_kernels.unsqueeze(np, self.array, dim))
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
 def squeeze_default(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze)(np, self.array))
+    return wrap_view(self, shapes_kernels.squeeze(np, self.array))
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
 def squeeze_dim(self: Tensor, dim: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze_dims)(np, self.array, dim))
+    return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze_dims)(np, self.array, dim))
+    return wrap_view(self, shapes_kernels.squeeze_dims(np, self.array, dim))
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.diagonal)(np, self.array, offset, dim1, dim2))
+    return wrap_view(self, shapes_kernels.diagonal(np, self.array, offset, dim1, dim2))
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.split)(np, self.array, split_size, dim))
+    return wrap_views(self, shapes_kernels.split(np, self.array, split_size, dim))
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.split_sizes)(np, self.array, split_sizes, dim))
+    return wrap_views(self, shapes_kernels.split_sizes(np, self.array, split_sizes, dim))
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.unbind)(np, self.array, dim))
+    return wrap_views(self, shapes_kernels.unbind(np, self.array, dim))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
@@ -2683,7 +2683,7 @@ def cat_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
-    return (wrap)((plan.lay_out)((joining_kernels.concatenate)(np, tensors_, dim)))
+    return wrap(plan.lay_out(joining_kernels.concatenate(np, tensors_, dim)))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -2691,7 +2691,7 @@ def stack_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
-    return (wrap)((plan.lay_out)((joining_kernels.stack)(np, tensors_, dim)))
+    return wrap(plan.lay_out(joining_kernels.stack(np, tensors_, dim)))
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -2699,7 +2699,7 @@ def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.take_at)(np, self_, indices_)))
+    return wrap(plan.lay_out(indexing_kernels.take_at(np, self_, indices_)))
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
@@ -2707,68 +2707,68 @@ def index_put_default(self: Tensor, indices: Sequence[Tensor | None], values: Te
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.like(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.put_at)(np, self_, indices_, values.array, accumulate)))
+    return wrap(plan.lay_out(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate)))
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
 def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     plan = rules.index_select(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.index_select)(np, self_, dim, index_)))
+    return wrap(plan.lay_out(indexing_kernels.index_select(np, self_, dim, index_)))
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.gather)(np, self_, dim, index_, sparse_grad)))
+    return wrap(plan.lay_out(indexing_kernels.gather(np, self_, dim, index_, sparse_grad)))
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.fill_where)(np, self_, mask_, value)))
+    return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value)))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.fill_where)(np, self_, mask_, value.array)))
+    return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value.array)))
 
 
 # nonzero(Tensor self) -> Tensor
 def nonzero(self: Tensor) -> Tensor:
-    return (wrap)((indexing_kernels.positions)(np, self.array))
+    return wrap(indexing_kernels.positions(np, self.array))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.tril(self_, diagonal)))
+    return wrap(plan.lay_out(np.tril(self_, diagonal)))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(np.triu(self_, diagonal)))
+    return wrap(plan.lay_out(np.triu(self_, diagonal)))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((normalization_kernels.softmax)(np, self_, dim, half_to_float)))
+    return wrap(plan.lay_out(normalization_kernels.softmax(np, self_, dim, half_to_float)))
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((normalization_kernels.log_softmax)(np, self_, dim, half_to_float)))
+    return wrap(plan.lay_out(normalization_kernels.log_softmax(np, self_, dim, half_to_float)))
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -2786,7 +2786,7 @@ def native_layer_norm_default(
     plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_)
     plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = (normalization_kernels.layer_norm)(np, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
 
 
@@ -2801,7 +2801,7 @@ def empty_memory_format(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, memory_format=memory_format)
-    return (wrap)((plan.lay_out)((factories_kernels.empty)(np, size, dtype, layout, device, pin_memory, memory_format)))
+    return wrap(plan.lay_out(factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format)))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2815,9 +2815,7 @@ def empty_strided(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
-    return wrap(
-        (plan.lay_out)((factories_kernels.empty_strided)(np, size, stride, dtype, layout, device, pin_memory)),
-    )
+    return wrap(plan.lay_out(factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory)))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2830,7 +2828,7 @@ def zeros(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.zeros)(np, size, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.zeros(np, size, dtype, layout, device, pin_memory)))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2843,7 +2841,7 @@ def ones(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.ones)(np, size, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.ones(np, size, dtype, layout, device, pin_memory)))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2857,7 +2855,7 @@ def full(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.full(size, fill_value, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.full)(np, size, fill_value, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory)))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -2872,7 +2870,7 @@ def arange_start_step(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.arange(start, end, step, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.arange)(np, start, end, step, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory)))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2887,9 +2885,7 @@ def linspace(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return wrap(
-        (plan.lay_out)((factories_kernels.linspace)(np, start, end, steps, dtype, layout, device, pin_memory)),
-    )
+    return wrap(plan.lay_out(factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory)))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2903,7 +2899,7 @@ def eye_m(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.eye(n, m, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.eye)(np, n, m, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory)))
 
 
 # randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -2917,56 +2913,56 @@ def randperm_generator(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty([n], dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((random_kernels.randperm)(np, n, generator, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory)))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.uniform)(np, self_, from_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.uniform(np, self_, from_, to, generator)))
 
 
 # normal(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.normal)(np, self_, mean, std, generator)))
+    return wrap(plan.lay_out(random_kernels.normal(np, self_, mean, std, generator)))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_between)(np, self_, from_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.random_between(np, self_, from_, to, generator)))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_below)(np, self_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.random_below(np, self_, to, generator)))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_of_dtype)(np, self_, generator)))
+    return wrap(plan.lay_out(random_kernels.random_of_dtype(np, self_, generator)))
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli)(np, self_, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli(np, self_, generator)))
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli_of)(np, self_, p, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli_of(np, self_, p, generator)))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
@@ -2974,7 +2970,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.bernoulli_of)(np, self_, p, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
     return self
 
 
@@ -2983,7 +2979,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli_of)(np, self_, p, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
     return out
 
 
@@ -2991,47 +2987,47 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli_of)(np, self_, p.array, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli_of(np, self_, p.array, generator)))
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.copy_from)(np, self_, src.array, non_blocking)))
+    return wrap(plan.lay_out(copying_kernels.copy_from(np, self_, src.array, non_blocking)))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_number)(np, self_, value)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_number(np, self_, value)))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_element)(np, self_, value.array)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_element(np, self_, value.array)))
 
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_zero)(np, self_)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_zero(np, self_)))
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     plan = rules.like(self.array, memory_format=memory_format)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(self_))
+    return wrap(plan.lay_out(self_))
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = (copying_kernels.read_element)(np, self.array)
+    result: Scalar = copying_kernels.read_element(np, self.array)
     return result
 
 
@@ -3256,7 +3252,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3265,7 +3261,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3287,7 +3283,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3296,7 +3292,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3317,7 +3313,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3326,7 +3322,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3353,7 +3349,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3362,7 +3358,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3388,7 +3384,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, rounding_mode: str | None, 
     )
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
 
 
@@ -3402,7 +3398,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> 
     )
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.divide_rounded)(np, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
 
 
@@ -3411,7 +3407,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.floor_divide)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3420,7 +3416,7 @@ def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.floor_divide)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3429,7 +3425,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3438,7 +3434,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.remainder)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3447,7 +3443,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3456,7 +3452,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.remainder)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3465,7 +3461,7 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Ten
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(np, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(np, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3474,7 +3470,7 @@ def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power)(np, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(np, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -3483,7 +3479,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.maximum(self_, other_, out=plan.out(target)), target)
+    plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3492,7 +3488,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.minimum(self_, other_, out=plan.out(target)), target)
+    plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3501,7 +3497,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.arctan2(self_, other_, out=plan.out(target)), target)
+    plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3510,7 +3506,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.arctan2(self_, other_, out=plan.out(target)), target)
+    plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3537,7 +3533,7 @@ def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor)
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.clamp)(np, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return out
 
 
@@ -3546,7 +3542,7 @@ def clamp__default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.clamp)(np, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return self
 
 
@@ -3557,7 +3553,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.clamp)(np, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return out
 
 
@@ -3568,7 +3564,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.clamp)(np, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
     return self
 
 
@@ -3577,7 +3573,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     plan = rules.where(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.where(condition_, self_, other_), target)
+    plan.store(np.where(condition_, self_, other_), target)
     return out
 
 
@@ -3586,7 +3582,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.negative(self_, out=plan.out(target)), target)
+    plan.store(np.negative(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3595,7 +3591,7 @@ def neg_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.negative(self_, out=plan.out(target)), target)
+    plan.store(np.negative(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3616,7 +3612,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.absolute(self_, out=plan.out(target)), target)
+    plan.store(np.absolute(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3625,7 +3621,7 @@ def abs_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.absolute(self_, out=plan.out(target)), target)
+    plan.store(np.absolute(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3646,7 +3642,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.exp(self_, out=plan.out(target)), target)
+    plan.store(np.exp(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3655,7 +3651,7 @@ def exp_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.exp(self_, out=plan.out(target)), target)
+    plan.store(np.exp(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3676,7 +3672,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.expm1(self_, out=plan.out(target)), target)
+    plan.store(np.expm1(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3685,7 +3681,7 @@ def expm1_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.expm1(self_, out=plan.out(target)), target)
+    plan.store(np.expm1(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3706,7 +3702,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.log(self_, out=plan.out(target)), target)
+    plan.store(np.log(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3715,7 +3711,7 @@ def log_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.log(self_, out=plan.out(target)), target)
+    plan.store(np.log(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3736,7 +3732,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.log1p(self_, out=plan.out(target)), target)
+    plan.store(np.log1p(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3745,7 +3741,7 @@ def log1p_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.log1p(self_, out=plan.out(target)), target)
+    plan.store(np.log1p(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3766,7 +3762,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.log2(self_, out=plan.out(target)), target)
+    plan.store(np.log2(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3775,7 +3771,7 @@ def log2_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.log2(self_, out=plan.out(target)), target)
+    plan.store(np.log2(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3796,7 +3792,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.sqrt(self_, out=plan.out(target)), target)
+    plan.store(np.sqrt(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3805,7 +3801,7 @@ def sqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.sqrt(self_, out=plan.out(target)), target)
+    plan.store(np.sqrt(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3826,7 +3822,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.sin(self_, out=plan.out(target)), target)
+    plan.store(np.sin(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3835,7 +3831,7 @@ def sin_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.sin(self_, out=plan.out(target)), target)
+    plan.store(np.sin(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3856,7 +3852,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.cos(self_, out=plan.out(target)), target)
+    plan.store(np.cos(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3865,7 +3861,7 @@ def cos_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.cos(self_, out=plan.out(target)), target)
+    plan.store(np.cos(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3886,7 +3882,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.tan(self_, out=plan.out(target)), target)
+    plan.store(np.tan(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3895,7 +3891,7 @@ def tan_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.tan(self_, out=plan.out(target)), target)
+    plan.store(np.tan(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3916,7 +3912,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.tanh(self_, out=plan.out(target)), target)
+    plan.store(np.tanh(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3925,7 +3921,7 @@ def tanh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.tanh(self_, out=plan.out(target)), target)
+    plan.store(np.tanh(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3946,7 +3942,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.reciprocal(self_, out=plan.out(target)), target)
+    plan.store(np.reciprocal(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3955,7 +3951,7 @@ def reciprocal_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.reciprocal(self_, out=plan.out(target)), target)
+    plan.store(np.reciprocal(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3976,7 +3972,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
+    plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
     return out
 
 
@@ -3985,7 +3981,7 @@ def rsqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
+    plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
     return self
 
 
@@ -4006,7 +4002,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.sigmoid)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sigmoid(np, self_, out=plan.out(target)), target)
     return out
 
 
@@ -4015,7 +4011,7 @@ def sigmoid_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.sigmoid)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sigmoid(np, self_, out=plan.out(target)), target)
     return self
 
 
@@ -4024,7 +4020,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.floor(self_, out=plan.out(target)), target)
+    plan.store(np.floor(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4033,7 +4029,7 @@ def floor_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.floor(self_, out=plan.out(target)), target)
+    plan.store(np.floor(self_, out=plan.out(target)), target)
     return self
 
 
@@ -4054,7 +4050,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.ceil(self_, out=plan.out(target)), target)
+    plan.store(np.ceil(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4063,7 +4059,7 @@ def ceil_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.ceil(self_, out=plan.out(target)), target)
+    plan.store(np.ceil(self_, out=plan.out(target)), target)
     return self
 
 
@@ -4084,7 +4080,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.trunc(self_, out=plan.out(target)), target)
+    plan.store(np.trunc(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4093,7 +4089,7 @@ def trunc_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.trunc(self_, out=plan.out(target)), target)
+    plan.store(np.trunc(self_, out=plan.out(target)), target)
     return self
 
 
@@ -4114,7 +4110,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.round_half_even)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_half_even(np, self_, out=plan.out(target)), target)
     return out
 
 
@@ -4123,7 +4119,7 @@ def round__default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.round_half_even)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_half_even(np, self_, out=plan.out(target)), target)
     return self
 
 
@@ -4132,7 +4128,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.round_to_decimals)(np, self_, decimals, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_to_decimals(np, self_, decimals, out=plan.out(target)), target)
     return out
 
 
@@ -4141,7 +4137,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.round_to_decimals)(np, self_, decimals, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_to_decimals(np, self_, decimals, out=plan.out(target)), target)
     return self
 
 
@@ -4150,7 +4146,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.sign)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sign(np, self_, out=plan.out(target)), target)
     return out
 
 
@@ -4159,7 +4155,7 @@ def sign_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.sign)(np, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sign(np, self_, out=plan.out(target)), target)
     return self
 
 
@@ -4168,7 +4164,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.maximum(self_, 0, out=plan.out(target)), target)
+    plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
     return out
 
 
@@ -4177,7 +4173,7 @@ def relu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.maximum(self_, 0, out=plan.out(target)), target)
+    plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
     return self
 
 
@@ -4198,7 +4194,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.gelu)(np, self_, approximate, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
     return out
 
 
@@ -4207,7 +4203,7 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.gelu)(np, self_, approximate, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
     return self
 
 
@@ -4216,7 +4212,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.invert(self_, out=plan.out(target)), target)
+    plan.store(np.invert(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4225,7 +4221,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.invert(self_, out=plan.out(target)), target)
+    plan.store(np.invert(self_, out=plan.out(target)), target)
     return self
 
 
@@ -4246,7 +4242,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.logical_not(self_, out=plan.out(target)), target)
+    plan.store(np.logical_not(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4255,7 +4251,7 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.logical_not(self_, out=plan.out(target)), target)
+    plan.store(np.logical_not(self_, out=plan.out(target)), target)
     return self
 
 
@@ -4274,7 +4270,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.isnan(self_, out=plan.out(target)), target)
+    plan.store(np.isnan(self_, out=plan.out(target)), target)
     return out
 
 
@@ -4283,7 +4279,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4292,7 +4288,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4319,7 +4315,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4328,7 +4324,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4337,7 +4333,7 @@ def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> T
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4346,7 +4342,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4355,7 +4351,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4382,7 +4378,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4391,7 +4387,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4400,7 +4396,7 @@ def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Te
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4409,7 +4405,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4418,7 +4414,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4445,7 +4441,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4454,7 +4450,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4463,7 +4459,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> T
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4472,7 +4468,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4481,7 +4477,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4503,7 +4499,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4512,7 +4508,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4534,7 +4530,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4543,7 +4539,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4565,7 +4561,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4574,7 +4570,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4596,7 +4592,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4605,7 +4601,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4626,7 +4622,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4635,7 +4631,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4657,7 +4653,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4666,7 +4662,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4687,7 +4683,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.less(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4696,7 +4692,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.less(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4723,7 +4719,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.less(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4732,7 +4728,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.less(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4753,7 +4749,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4762,7 +4758,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4789,7 +4785,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4798,7 +4794,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4819,7 +4815,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4828,7 +4824,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4855,7 +4851,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4864,7 +4860,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4885,7 +4881,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4894,7 +4890,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4921,7 +4917,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4930,7 +4926,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4951,7 +4947,7 @@ def sum_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.sum(self_), target)
+    plan.store(np.sum(self_), target)
     return out
 
 
@@ -4966,7 +4962,7 @@ def sum_IntList_out(
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.total)(np, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -4975,7 +4971,7 @@ def prod_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.prod(self_), target)
+    plan.store(np.prod(self_), target)
     return out
 
 
@@ -4984,7 +4980,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None,
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.product)(np, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -4999,7 +4995,7 @@ def mean_out(
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.average)(np, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -5008,7 +5004,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor)
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.largest)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.largest(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5017,7 +5013,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor)
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.smallest)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.smallest(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5026,7 +5022,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_any)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5035,7 +5031,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Te
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_any)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_any(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5044,7 +5040,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_all)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5053,7 +5049,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Te
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_all)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_all(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5062,7 +5058,7 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.position_of_largest)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.position_of_largest(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5071,7 +5067,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.position_of_smallest)(np, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.position_of_smallest(np, self_, dim, keepdim), target)
     return out
 
 
@@ -5087,7 +5083,7 @@ def var_correction_out(
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.variance)(np, self_, dim, correction, keepdim), target)
+    plan.store(reductions_kernels.variance(np, self_, dim, correction, keepdim), target)
     return out
 
 
@@ -5103,7 +5099,7 @@ def std_correction_out(
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.deviation)(np, self_, dim, correction, keepdim), target)
+    plan.store(reductions_kernels.deviation(np, self_, dim, correction, keepdim), target)
     return out
 
 
@@ -5112,7 +5108,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) -> 
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.running_total)(np, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
     return out
 
 
@@ -5121,7 +5117,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((reductions_kernels.running_total)(np, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
@@ -5130,7 +5126,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) ->
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.running_product)(np, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
     return out
 
 
@@ -5139,7 +5135,7 @@ def cumprod_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((reductions_kernels.running_product)(np, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
@@ -5148,7 +5144,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
     return out
 
 
@@ -5163,7 +5159,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
     return out
 
 
@@ -5172,7 +5168,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, vec_, out=plan.out(target)), target)
     return out
 
 
@@ -5181,7 +5177,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     self_, tensor_ = plan.operands
     target = plan.target(out)
-    (plan.store)(np.dot(self_, tensor_), target)
+    plan.store(np.dot(self_, tensor_), target)
     return out
 
 
@@ -5191,7 +5187,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(
-        (linear_algebra_kernels.matrix_product_sum)(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return out
@@ -5203,7 +5199,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
-        (linear_algebra_kernels.matrix_product_sum)(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return self
@@ -5215,7 +5211,7 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
-    (plan.store)((joining_kernels.concatenate)(np, tensors_, dim, out=plan.out(target)), target)
+    plan.store(joining_kernels.concatenate(np, tensors_, dim, out=plan.out(target)), target)
     return out
 
 
@@ -5225,7 +5221,7 @@ def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
-    (plan.store)((joining_kernels.stack)(np, tensors_, dim, out=plan.out(target)), target)
+    plan.store(joining_kernels.stack(np, tensors_, dim, out=plan.out(target)), target)
     return out
 
 
@@ -5235,7 +5231,7 @@ def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], out: Tensor
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.take_at)(np, self_, indices_), target)
+    plan.store(indexing_kernels.take_at(np, self_, indices_), target)
     return out
 
 
@@ -5251,7 +5247,7 @@ def index_put_out(
     plan = rules.like(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.put_at)(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
     return out
 
 
@@ -5261,7 +5257,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
     plan = rules.like(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.put_at)(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
     return self
 
 
@@ -5270,7 +5266,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     plan = rules.index_select(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.index_select)(np, self_, dim, index_), target)
+    plan.store(indexing_kernels.index_select(np, self_, dim, index_), target)
     return out
 
 
@@ -5279,7 +5275,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.gather)(np, self_, dim, index_, sparse_grad), target)
+    plan.store(indexing_kernels.gather(np, self_, dim, index_, sparse_grad), target)
     return out
 
 
@@ -5288,7 +5284,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, out: Tenso
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.fill_where)(np, self_, mask_, value, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
     return out
 
 
@@ -5297,7 +5293,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.fill_where)(np, self_, mask_, value, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
     return self
 
 
@@ -5306,7 +5302,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.fill_where)(np, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
     return out
 
 
@@ -5315,7 +5311,7 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.fill_where)(np, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
     return self
 
 
@@ -5324,7 +5320,7 @@ def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.tril(self_, diagonal), target)
+    plan.store(np.tril(self_, diagonal), target)
     return out
 
 
@@ -5333,7 +5329,7 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.tril(self_, diagonal), target)
+    plan.store(np.tril(self_, diagonal), target)
     return self
 
 
@@ -5342,7 +5338,7 @@ def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(np.triu(self_, diagonal), target)
+    plan.store(np.triu(self_, diagonal), target)
     return out
 
 
@@ -5351,7 +5347,7 @@ def triu_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(np.triu(self_, diagonal), target)
+    plan.store(np.triu(self_, diagonal), target)
     return self
 
 
@@ -5360,7 +5356,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Te
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((normalization_kernels.softmax)(np, self_, dim, half_to_float), target)
+    plan.store(normalization_kernels.softmax(np, self_, dim, half_to_float), target)
     return out
 
 
@@ -5369,7 +5365,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((normalization_kernels.log_softmax)(np, self_, dim, half_to_float), target)
+    plan.store(normalization_kernels.log_softmax(np, self_, dim, half_to_float), target)
     return out
 
 
@@ -5394,7 +5390,7 @@ def native_layer_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = (normalization_kernels.layer_norm)(np, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5406,7 +5402,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.uniform)(np, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5415,7 +5411,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.uniform)(np, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5424,7 +5420,7 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.normal)(np, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5433,7 +5429,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.normal)(np, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5442,7 +5438,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_between)(np, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5451,7 +5447,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_between)(np, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5460,7 +5456,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_below)(np, self_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5469,7 +5465,7 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_below)(np, self_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5478,7 +5474,7 @@ def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_of_dtype)(np, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5487,7 +5483,7 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_of_dtype)(np, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_of_dtype(np, self_, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5496,7 +5492,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli)(np, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli(np, self_, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5505,7 +5501,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli_of)(np, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
     return out
 
 
@@ -5514,7 +5510,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.bernoulli_of)(np, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
     return self
 
 
@@ -5523,7 +5519,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.copy_from)(np, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
     return out
 
 
@@ -5532,7 +5528,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.copy_from)(np, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
     return self
 
 
@@ -5541,7 +5537,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_number)(np, self_, value, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
     return out
 
 
@@ -5550,7 +5546,7 @@ def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_number)(np, self_, value, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
     return self
 
 
@@ -5559,7 +5555,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_element)(np, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
     return out
 
 
@@ -5568,7 +5564,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_element)(np, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
     return self
 
 
@@ -5577,7 +5573,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_zero)(np, self_, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_zero(np, self_, out=plan.out(target)), target)
     return out
 
 
@@ -5586,5 +5582,5 @@ def zero_(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_zero)(np, self_, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_zero(np, self_, out=plan.out(target)), target)
     return self

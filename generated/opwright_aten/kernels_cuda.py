@@ -202,7 +202,7 @@ def rsub_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.multiply(self_, other_)))
+    return wrap(plan.lay_out(cp.multiply(self_, other_)))
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -227,7 +227,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.multiply(self_, other_)))
+    return wrap(plan.lay_out(cp.multiply(self_, other_)))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -251,7 +251,7 @@ def mul_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.true_divide(self_, other_)))
+    return wrap(plan.lay_out(cp.true_divide(self_, other_)))
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -278,7 +278,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.true_divide(self_, other_)))
+    return wrap(plan.lay_out(cp.true_divide(self_, other_)))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -309,7 +309,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> T
         accepts="integer floating complex",
     )
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode)))
+    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode)))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
@@ -322,7 +322,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     )
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
 
 
@@ -336,7 +336,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     )
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
 
 
@@ -349,14 +349,14 @@ def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> T
         accepts="integer floating complex",
     )
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode)))
+    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode)))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.floor_divide)(cp, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(cp, self_, other_)))
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -364,7 +364,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.floor_divide)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -373,7 +373,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.floor_divide)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -381,35 +381,35 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.floor_divide)(cp, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(cp, self_, other_)))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(cp, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(cp, self_, other_)))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(cp, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(cp, self_, other_)))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.remainder)(cp, self_, other_)))
+    return wrap(plan.lay_out(arithmetic_kernels.remainder(cp, self_, other_)))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power)(cp, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power(cp, self_, exponent_)))
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
@@ -417,7 +417,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.power)(cp, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
     return self
 
 
@@ -426,7 +426,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power)(cp, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -434,7 +434,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power_scalar)(cp, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power_scalar(cp, self_, exponent_)))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
@@ -442,7 +442,7 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.power_scalar)(cp, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
     return self
 
 
@@ -451,7 +451,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor
     plan = rules.pointwise(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power_scalar)(cp, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -459,14 +459,14 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor
 def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self, exponent.array)
     self_, exponent_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.power)(cp, self_, exponent_)))
+    return wrap(plan.lay_out(arithmetic_kernels.power(cp, self_, exponent_)))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.maximum(self_, other_)))
+    return wrap(plan.lay_out(cp.maximum(self_, other_)))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -491,7 +491,7 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.minimum(self_, other_)))
+    return wrap(plan.lay_out(cp.minimum(self_, other_)))
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -516,7 +516,7 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.arctan2(self_, other_)))
+    return wrap(plan.lay_out(cp.arctan2(self_, other_)))
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -543,7 +543,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def clamp_default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.clamp)(cp, self_, min_, max_)))
+    return wrap(plan.lay_out(arithmetic_kernels.clamp(cp, self_, min_, max_)))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -552,42 +552,42 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     max_ = None if max is None else max.array
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.clamp)(cp, self_, min_, max_)))
+    return wrap(plan.lay_out(arithmetic_kernels.clamp(cp, self_, min_, max_)))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
     plan = rules.where(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     plan = rules.where(condition.array, self, other)
     condition_, self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.where(condition_, self_, other_)))
+    return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.negative(self_)))
+    return wrap(plan.lay_out(cp.negative(self_)))
 
 
 # neg(Tensor self) -> Tensor
@@ -611,7 +611,7 @@ def neg_default_dense(self: Tensor) -> Tensor:
 def abs_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.absolute(self_)))
+    return wrap(plan.lay_out(cp.absolute(self_)))
 
 
 # abs(Tensor self) -> Tensor
@@ -637,7 +637,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
 def exp_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.exp(self_)))
+    return wrap(plan.lay_out(cp.exp(self_)))
 
 
 # exp(Tensor self) -> Tensor
@@ -663,7 +663,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
 def expm1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.expm1(self_)))
+    return wrap(plan.lay_out(cp.expm1(self_)))
 
 
 # expm1(Tensor self) -> Tensor
@@ -689,7 +689,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 def log_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.log(self_)))
+    return wrap(plan.lay_out(cp.log(self_)))
 
 
 # log(Tensor self) -> Tensor
@@ -715,7 +715,7 @@ def log_default_dense(self: Tensor) -> Tensor:
 def log1p_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.log1p(self_)))
+    return wrap(plan.lay_out(cp.log1p(self_)))
 
 
 # log1p(Tensor self) -> Tensor
@@ -741,7 +741,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 def log2_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.log2(self_)))
+    return wrap(plan.lay_out(cp.log2(self_)))
 
 
 # log2(Tensor self) -> Tensor
@@ -767,7 +767,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
 def sqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.sqrt(self_)))
+    return wrap(plan.lay_out(cp.sqrt(self_)))
 
 
 # sqrt(Tensor self) -> Tensor
@@ -793,7 +793,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 def sin_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.sin(self_)))
+    return wrap(plan.lay_out(cp.sin(self_)))
 
 
 # sin(Tensor self) -> Tensor
@@ -819,7 +819,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
 def cos_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.cos(self_)))
+    return wrap(plan.lay_out(cp.cos(self_)))
 
 
 # cos(Tensor self) -> Tensor
@@ -845,7 +845,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
 def tan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.tan(self_)))
+    return wrap(plan.lay_out(cp.tan(self_)))
 
 
 # tan(Tensor self) -> Tensor
@@ -871,7 +871,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
 def tanh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.tanh(self_)))
+    return wrap(plan.lay_out(cp.tanh(self_)))
 
 
 # tanh(Tensor self) -> Tensor
@@ -897,7 +897,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 def reciprocal_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.reciprocal(self_)))
+    return wrap(plan.lay_out(cp.reciprocal(self_)))
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -923,7 +923,7 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 def rsqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.reciprocal(cp.sqrt(self_))))
+    return wrap(plan.lay_out(cp.reciprocal(cp.sqrt(self_))))
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -949,14 +949,14 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
 def sigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.sigmoid)(cp, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.sigmoid(cp, self_)))
 
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.floor(self_)))
+    return wrap(plan.lay_out(cp.floor(self_)))
 
 
 # floor(Tensor self) -> Tensor
@@ -982,7 +982,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
 def ceil_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.ceil(self_)))
+    return wrap(plan.lay_out(cp.ceil(self_)))
 
 
 # ceil(Tensor self) -> Tensor
@@ -1008,7 +1008,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 def trunc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.trunc(self_)))
+    return wrap(plan.lay_out(cp.trunc(self_)))
 
 
 # trunc(Tensor self) -> Tensor
@@ -1034,28 +1034,28 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 def round_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.round_half_even)(cp, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.round_half_even(cp, self_)))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.round_to_decimals)(cp, self_, decimals)))
+    return wrap(plan.lay_out(arithmetic_kernels.round_to_decimals(cp, self_, decimals)))
 
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.sign)(cp, self_)))
+    return wrap(plan.lay_out(arithmetic_kernels.sign(cp, self_)))
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.maximum(self_, 0)))
+    return wrap(plan.lay_out(cp.maximum(self_, 0)))
 
 
 # relu(Tensor self) -> Tensor
@@ -1079,14 +1079,14 @@ def relu_default_dense(self: Tensor) -> Tensor:
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((arithmetic_kernels.gelu)(cp, self_, approximate)))
+    return wrap(plan.lay_out(arithmetic_kernels.gelu(cp, self_, approximate)))
 
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.invert(self_)))
+    return wrap(plan.lay_out(cp.invert(self_)))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -1110,7 +1110,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.logical_not(self_)))
+    return wrap(plan.lay_out(cp.logical_not(self_)))
 
 
 # logical_not(Tensor self) -> Tensor
@@ -1132,7 +1132,7 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
 def isnan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.isnan(self_)))
+    return wrap(plan.lay_out(cp.isnan(self_)))
 
 
 # isnan(Tensor self) -> Tensor
@@ -1154,7 +1154,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 def isfinite(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.isfinite(self_)))
+    return wrap(plan.lay_out(cp.isfinite(self_)))
 
 
 # isfinite(Tensor self) -> Tensor
@@ -1176,7 +1176,7 @@ def isfinite_dense(self: Tensor) -> Tensor:
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_and(self_, other_)))
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1201,21 +1201,21 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_and(self_, other_)))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_and(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_and(self_, other_)))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_or(self_, other_)))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1240,21 +1240,21 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_or(self_, other_)))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_or(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_or(self_, other_)))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_xor(self_, other_)))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1279,21 +1279,21 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_xor(self_, other_)))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.bitwise_xor(self_, other_)))
+    return wrap(plan.lay_out(cp.bitwise_xor(self_, other_)))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.logical_and(self_, other_)))
+    return wrap(plan.lay_out(cp.logical_and(self_, other_)))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -1318,7 +1318,7 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.logical_or(self_, other_)))
+    return wrap(plan.lay_out(cp.logical_or(self_, other_)))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -1343,7 +1343,7 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.logical_xor(self_, other_)))
+    return wrap(plan.lay_out(cp.logical_xor(self_, other_)))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -1368,7 +1368,7 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.equal(self_, other_)))
+    return wrap(plan.lay_out(cp.equal(self_, other_)))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1393,7 +1393,7 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.equal(self_, other_)))
+    return wrap(plan.lay_out(cp.equal(self_, other_)))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1417,7 +1417,7 @@ def eq_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.not_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.not_equal(self_, other_)))
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1442,7 +1442,7 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.not_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.not_equal(self_, other_)))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1466,7 +1466,7 @@ def ne_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.less(self_, other_)))
+    return wrap(plan.lay_out(cp.less(self_, other_)))
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1491,7 +1491,7 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.less(self_, other_)))
+    return wrap(plan.lay_out(cp.less(self_, other_)))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1515,7 +1515,7 @@ def lt_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.less_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.less_equal(self_, other_)))
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1540,7 +1540,7 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.less_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.less_equal(self_, other_)))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1564,7 +1564,7 @@ def le_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.greater(self_, other_)))
+    return wrap(plan.lay_out(cp.greater(self_, other_)))
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1589,7 +1589,7 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.greater(self_, other_)))
+    return wrap(plan.lay_out(cp.greater(self_, other_)))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1613,7 +1613,7 @@ def gt_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.greater_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.greater_equal(self_, other_)))
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -1638,7 +1638,7 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.greater_equal(self_, other_)))
+    return wrap(plan.lay_out(cp.greater_equal(self_, other_)))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1660,7 +1660,7 @@ def ge_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 
 # equal(Tensor self, Tensor other) -> bool
 def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = (copying_kernels.same_elements)(cp, self.array, other.array)
+    result: bool = copying_kernels.same_elements(cp, self.array, other.array)
     return result
 
 
@@ -1668,35 +1668,35 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def sum_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.sum(self_)))
+    return wrap(plan.lay_out(cp.sum(self_)))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.total)(cp, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.total(cp, self_, dim, keepdim, dtype)))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.prod(self_)))
+    return wrap(plan.lay_out(cp.prod(self_)))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.product)(cp, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.product(cp, self_, dim, keepdim, dtype)))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.mean(self_)))
+    return wrap(plan.lay_out(cp.mean(self_)))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -1704,7 +1704,7 @@ def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.mean(self_), target)
+    plan.store(cp.mean(self_), target)
     return out
 
 
@@ -1712,28 +1712,28 @@ def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor
 def mean_dim(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.average)(cp, self_, dim, keepdim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.average(cp, self_, dim, keepdim, dtype)))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.largest)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.largest(cp, self_, dim, keepdim)))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.smallest)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.smallest(cp, self_, dim, keepdim)))
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.any(self_)))
+    return wrap(plan.lay_out(cp.any(self_)))
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1741,7 +1741,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.any(self_), target)
+    plan.store(cp.any(self_), target)
     return out
 
 
@@ -1749,21 +1749,21 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_any)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_any(cp, self_, dim, keepdim)))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_any)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_any(cp, self_, dim, keepdim)))
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.all(self_)))
+    return wrap(plan.lay_out(cp.all(self_)))
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1771,7 +1771,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.all(self_), target)
+    plan.store(cp.all(self_), target)
     return out
 
 
@@ -1779,35 +1779,35 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_all)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_all(cp, self_, dim, keepdim)))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.truth_of_all)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.truth_of_all(cp, self_, dim, keepdim)))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.position_of_largest)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.position_of_largest(cp, self_, dim, keepdim)))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.position_of_smallest)(cp, self_, dim, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim)))
 
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.amax(self_)))
+    return wrap(plan.lay_out(cp.amax(self_)))
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1815,7 +1815,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.amax(self_), target)
+    plan.store(cp.amax(self_), target)
     return out
 
 
@@ -1824,7 +1824,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = (reductions_kernels.largest_and_position)(cp, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.largest_and_position(cp, self_, dim, keepdim)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
 
 
@@ -1836,7 +1836,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
-    result0, result1 = (reductions_kernels.largest_and_position)(cp, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.largest_and_position(cp, self_, dim, keepdim)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return max, max_values
@@ -1846,7 +1846,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 def min_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.amin(self_)))
+    return wrap(plan.lay_out(cp.amin(self_)))
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1854,7 +1854,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.amin(self_), target)
+    plan.store(cp.amin(self_), target)
     return out
 
 
@@ -1863,7 +1863,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = (reductions_kernels.smallest_and_position)(cp, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.smallest_and_position(cp, self_, dim, keepdim)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
 
 
@@ -1875,7 +1875,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
-    result0, result1 = (reductions_kernels.smallest_and_position)(cp, self_, dim, keepdim)
+    result0, result1 = reductions_kernels.smallest_and_position(cp, self_, dim, keepdim)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, min_indices
@@ -1885,35 +1885,35 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 def var_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.variance)(cp, self_, dim, correction, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.variance(cp, self_, dim, correction, keepdim)))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.deviation)(cp, self_, dim, correction, keepdim)))
+    return wrap(plan.lay_out(reductions_kernels.deviation(cp, self_, dim, correction, keepdim)))
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.running_total)(cp, self_, dim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.running_total(cp, self_, dim, dtype)))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((reductions_kernels.running_product)(cp, self_, dim, dtype)))
+    return wrap(plan.lay_out(reductions_kernels.running_product(cp, self_, dim, dtype)))
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.matmul(self_, mat2_)))
+    return wrap(plan.lay_out(cp.matmul(self_, mat2_)))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
@@ -1926,118 +1926,118 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         batched=False,
     )
     self_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.matmul(self_, mat2_)))
+    return wrap(plan.lay_out(cp.matmul(self_, mat2_)))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.matmul(self_, vec_)))
+    return wrap(plan.lay_out(cp.matmul(self_, vec_)))
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     self_, tensor_ = plan.operands
-    return (wrap)((plan.lay_out)(cp.dot(self_, tensor_)))
+    return wrap(plan.lay_out(cp.dot(self_, tensor_)))
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     plan = rules.addmm(self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
-    return (wrap)((plan.lay_out)((linear_algebra_kernels.matrix_product_sum)(cp, self_, mat1_, mat2_, beta, alpha)))
+    return wrap(plan.lay_out(linear_algebra_kernels.matrix_product_sum(cp, self_, mat1_, mat2_, beta, alpha)))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
 def alias(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.alias)(cp, self.array))
+    return wrap_view(self, shapes_kernels.alias(cp, self.array))
 
 
 # detach(Tensor(a) self) -> Tensor(a)
 def detach(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.alias)(cp, self.array))
+    return wrap_view(self, shapes_kernels.alias(cp, self.array))
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def view(self: Tensor, size: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.view)(cp, self.array, size))
+    return wrap_view(self, shapes_kernels.view(cp, self.array, size))
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.transpose)(cp, self.array, dim0, dim1))
+    return wrap_view(self, shapes_kernels.transpose(cp, self.array, dim0, dim1))
 
 
 # t(Tensor(a) self) -> Tensor(a)
 def t(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.matrix_transpose)(cp, self.array))
+    return wrap_view(self, shapes_kernels.matrix_transpose(cp, self.array))
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
 def numpy_T(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.reversed_dims)(cp, self.array))
+    return wrap_view(self, shapes_kernels.reversed_dims(cp, self.array))
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.permute)(cp, self.array, dims))
+    return wrap_view(self, shapes_kernels.permute(cp, self.array, dims))
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 def expand(self: Tensor, size: Sequence[int], implicit: bool) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.expand)(cp, self.array, size, implicit))
+    return wrap_view(self, shapes_kernels.expand(cp, self.array, size, implicit))
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
 def select_int(self: Tensor, dim: int, index: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.select)(cp, self.array, dim, index))
+    return wrap_view(self, shapes_kernels.select(cp, self.array, dim, index))
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 def slice_Tensor(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.take_slice)(cp, self.array, dim, start, end, step))
+    return wrap_view(self, shapes_kernels.take_slice(cp, self.array, dim, start, end, step))
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.unsqueeze)(cp, self.array, dim))
+    return wrap_view(self, shapes_kernels.unsqueeze(cp, self.array, dim))
 
 
 # squeeze(Tensor(a) self) -> Tensor(a)
 def squeeze_default(self: Tensor) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze)(cp, self.array))
+    return wrap_view(self, shapes_kernels.squeeze(cp, self.array))
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
 def squeeze_dim(self: Tensor, dim: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze_dims)(cp, self.array, dim))
+    return wrap_view(self, shapes_kernels.squeeze_dims(cp, self.array, dim))
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.squeeze_dims)(cp, self.array, dim))
+    return wrap_view(self, shapes_kernels.squeeze_dims(cp, self.array, dim))
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return (wrap_view)(self, (shapes_kernels.diagonal)(cp, self.array, offset, dim1, dim2))
+    return wrap_view(self, shapes_kernels.diagonal(cp, self.array, offset, dim1, dim2))
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.split)(cp, self.array, split_size, dim))
+    return wrap_views(self, shapes_kernels.split(cp, self.array, split_size, dim))
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.split_sizes)(cp, self.array, split_sizes, dim))
+    return wrap_views(self, shapes_kernels.split_sizes(cp, self.array, split_sizes, dim))
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
-    return (wrap_views)(self, (shapes_kernels.unbind)(cp, self.array, dim))
+    return wrap_views(self, shapes_kernels.unbind(cp, self.array, dim))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
@@ -2045,7 +2045,7 @@ def cat_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
-    return (wrap)((plan.lay_out)((joining_kernels.concatenate)(cp, tensors_, dim)))
+    return wrap(plan.lay_out(joining_kernels.concatenate(cp, tensors_, dim)))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -2053,7 +2053,7 @@ def stack_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
-    return (wrap)((plan.lay_out)((joining_kernels.stack)(cp, tensors_, dim)))
+    return wrap(plan.lay_out(joining_kernels.stack(cp, tensors_, dim)))
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -2061,7 +2061,7 @@ def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.take_at)(cp, self_, indices_)))
+    return wrap(plan.lay_out(indexing_kernels.take_at(cp, self_, indices_)))
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
@@ -2069,68 +2069,68 @@ def index_put_default(self: Tensor, indices: Sequence[Tensor | None], values: Te
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.like(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.put_at)(cp, self_, indices_, values.array, accumulate)))
+    return wrap(plan.lay_out(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate)))
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
 def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     plan = rules.index_select(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.index_select)(cp, self_, dim, index_)))
+    return wrap(plan.lay_out(indexing_kernels.index_select(cp, self_, dim, index_)))
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.gather)(cp, self_, dim, index_, sparse_grad)))
+    return wrap(plan.lay_out(indexing_kernels.gather(cp, self_, dim, index_, sparse_grad)))
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.fill_where)(cp, self_, mask_, value)))
+    return wrap(plan.lay_out(indexing_kernels.fill_where(cp, self_, mask_, value)))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
-    return (wrap)((plan.lay_out)((indexing_kernels.fill_where)(cp, self_, mask_, value.array)))
+    return wrap(plan.lay_out(indexing_kernels.fill_where(cp, self_, mask_, value.array)))
 
 
 # nonzero(Tensor self) -> Tensor
 def nonzero(self: Tensor) -> Tensor:
-    return (wrap)((indexing_kernels.positions)(cp, self.array))
+    return wrap(indexing_kernels.positions(cp, self.array))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.tril(self_, diagonal)))
+    return wrap(plan.lay_out(cp.tril(self_, diagonal)))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(cp.triu(self_, diagonal)))
+    return wrap(plan.lay_out(cp.triu(self_, diagonal)))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((normalization_kernels.softmax)(cp, self_, dim, half_to_float)))
+    return wrap(plan.lay_out(normalization_kernels.softmax(cp, self_, dim, half_to_float)))
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((normalization_kernels.log_softmax)(cp, self_, dim, half_to_float)))
+    return wrap(plan.lay_out(normalization_kernels.log_softmax(cp, self_, dim, half_to_float)))
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -2148,7 +2148,7 @@ def native_layer_norm_default(
     plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_)
     plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = (normalization_kernels.layer_norm)(cp, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
 
 
@@ -2163,7 +2163,7 @@ def empty_memory_format(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, memory_format=memory_format)
-    return (wrap)((plan.lay_out)((factories_kernels.empty)(cp, size, dtype, layout, device, pin_memory, memory_format)))
+    return wrap(plan.lay_out(factories_kernels.empty(cp, size, dtype, layout, device, pin_memory, memory_format)))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2177,9 +2177,7 @@ def empty_strided(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
-    return wrap(
-        (plan.lay_out)((factories_kernels.empty_strided)(cp, size, stride, dtype, layout, device, pin_memory)),
-    )
+    return wrap(plan.lay_out(factories_kernels.empty_strided(cp, size, stride, dtype, layout, device, pin_memory)))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2192,7 +2190,7 @@ def zeros(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.zeros)(cp, size, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.zeros(cp, size, dtype, layout, device, pin_memory)))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2205,7 +2203,7 @@ def ones(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.ones)(cp, size, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.ones(cp, size, dtype, layout, device, pin_memory)))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2219,7 +2217,7 @@ def full(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.full(size, fill_value, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.full)(cp, size, fill_value, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.full(cp, size, fill_value, dtype, layout, device, pin_memory)))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -2234,7 +2232,7 @@ def arange_start_step(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.arange(start, end, step, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.arange)(cp, start, end, step, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.arange(cp, start, end, step, dtype, layout, device, pin_memory)))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2249,9 +2247,7 @@ def linspace(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return wrap(
-        (plan.lay_out)((factories_kernels.linspace)(cp, start, end, steps, dtype, layout, device, pin_memory)),
-    )
+    return wrap(plan.lay_out(factories_kernels.linspace(cp, start, end, steps, dtype, layout, device, pin_memory)))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2265,7 +2261,7 @@ def eye_m(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.eye(n, m, dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((factories_kernels.eye)(cp, n, m, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(factories_kernels.eye(cp, n, m, dtype, layout, device, pin_memory)))
 
 
 # randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -2279,56 +2275,56 @@ def randperm_generator(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty([n], dtype=dtype, device=device)
-    return (wrap)((plan.lay_out)((random_kernels.randperm)(cp, n, generator, dtype, layout, device, pin_memory)))
+    return wrap(plan.lay_out(random_kernels.randperm(cp, n, generator, dtype, layout, device, pin_memory)))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.uniform)(cp, self_, from_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.uniform(cp, self_, from_, to, generator)))
 
 
 # normal(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.normal)(cp, self_, mean, std, generator)))
+    return wrap(plan.lay_out(random_kernels.normal(cp, self_, mean, std, generator)))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_between)(cp, self_, from_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.random_between(cp, self_, from_, to, generator)))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_below)(cp, self_, to, generator)))
+    return wrap(plan.lay_out(random_kernels.random_below(cp, self_, to, generator)))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.random_of_dtype)(cp, self_, generator)))
+    return wrap(plan.lay_out(random_kernels.random_of_dtype(cp, self_, generator)))
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli)(cp, self_, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli(cp, self_, generator)))
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli_of)(cp, self_, p, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli_of(cp, self_, p, generator)))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
@@ -2336,7 +2332,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.bernoulli_of)(cp, self_, p, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
     return self
 
 
@@ -2345,7 +2341,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli_of)(cp, self_, p, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
     return out
 
 
@@ -2353,47 +2349,47 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((random_kernels.bernoulli_of)(cp, self_, p.array, generator)))
+    return wrap(plan.lay_out(random_kernels.bernoulli_of(cp, self_, p.array, generator)))
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.copy_from)(cp, self_, src.array, non_blocking)))
+    return wrap(plan.lay_out(copying_kernels.copy_from(cp, self_, src.array, non_blocking)))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_number)(cp, self_, value)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_number(cp, self_, value)))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_element)(cp, self_, value.array)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_element(cp, self_, value.array)))
 
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)((copying_kernels.fill_with_zero)(cp, self_)))
+    return wrap(plan.lay_out(copying_kernels.fill_with_zero(cp, self_)))
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     plan = rules.like(self.array, memory_format=memory_format)
     (self_,) = plan.operands
-    return (wrap)((plan.lay_out)(self_))
+    return wrap(plan.lay_out(self_))
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = (copying_kernels.read_element)(cp, self.array)
+    result: Scalar = copying_kernels.read_element(cp, self.array)
     return result
 
 
@@ -2618,7 +2614,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2627,7 +2623,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2649,7 +2645,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2658,7 +2654,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.multiply(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2679,7 +2675,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2688,7 +2684,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2715,7 +2711,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2724,7 +2720,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.true_divide(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2750,7 +2746,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, rounding_mode: str | None, 
     )
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
     return out
 
 
@@ -2764,7 +2760,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> 
     )
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.divide_rounded)(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
     return self
 
 
@@ -2773,7 +2769,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.floor_divide)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2782,7 +2778,7 @@ def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.floor_divide)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.floor_divide(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2791,7 +2787,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2800,7 +2796,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.remainder)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2809,7 +2805,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2818,7 +2814,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.remainder)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2827,7 +2823,7 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Ten
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.remainder)(cp, self_, other_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.remainder(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2836,7 +2832,7 @@ def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.power)(cp, self_, exponent_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
     return out
 
 
@@ -2845,7 +2841,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.maximum(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.maximum(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2854,7 +2850,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.minimum(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.minimum(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2863,7 +2859,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.arctan2(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -2872,7 +2868,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.arctan2(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -2899,7 +2895,7 @@ def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor)
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.clamp)(cp, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
     return out
 
 
@@ -2908,7 +2904,7 @@ def clamp__default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.clamp)(cp, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
     return self
 
 
@@ -2919,7 +2915,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.clamp)(cp, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
     return out
 
 
@@ -2930,7 +2926,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.clamp)(cp, self_, min_, max_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
     return self
 
 
@@ -2939,7 +2935,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     plan = rules.where(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.where(condition_, self_, other_), target)
+    plan.store(cp.where(condition_, self_, other_), target)
     return out
 
 
@@ -2948,7 +2944,7 @@ def neg_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.negative(self_, out=plan.out(target)), target)
+    plan.store(cp.negative(self_, out=plan.out(target)), target)
     return out
 
 
@@ -2957,7 +2953,7 @@ def neg_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.negative(self_, out=plan.out(target)), target)
+    plan.store(cp.negative(self_, out=plan.out(target)), target)
     return self
 
 
@@ -2978,7 +2974,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.absolute(self_, out=plan.out(target)), target)
+    plan.store(cp.absolute(self_, out=plan.out(target)), target)
     return out
 
 
@@ -2987,7 +2983,7 @@ def abs_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.absolute(self_, out=plan.out(target)), target)
+    plan.store(cp.absolute(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3008,7 +3004,7 @@ def exp_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.exp(self_, out=plan.out(target)), target)
+    plan.store(cp.exp(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3017,7 +3013,7 @@ def exp_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.exp(self_, out=plan.out(target)), target)
+    plan.store(cp.exp(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3038,7 +3034,7 @@ def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.expm1(self_, out=plan.out(target)), target)
+    plan.store(cp.expm1(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3047,7 +3043,7 @@ def expm1_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.expm1(self_, out=plan.out(target)), target)
+    plan.store(cp.expm1(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3068,7 +3064,7 @@ def log_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.log(self_, out=plan.out(target)), target)
+    plan.store(cp.log(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3077,7 +3073,7 @@ def log_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.log(self_, out=plan.out(target)), target)
+    plan.store(cp.log(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3098,7 +3094,7 @@ def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.log1p(self_, out=plan.out(target)), target)
+    plan.store(cp.log1p(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3107,7 +3103,7 @@ def log1p_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.log1p(self_, out=plan.out(target)), target)
+    plan.store(cp.log1p(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3128,7 +3124,7 @@ def log2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.log2(self_, out=plan.out(target)), target)
+    plan.store(cp.log2(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3137,7 +3133,7 @@ def log2_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.log2(self_, out=plan.out(target)), target)
+    plan.store(cp.log2(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3158,7 +3154,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.sqrt(self_, out=plan.out(target)), target)
+    plan.store(cp.sqrt(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3167,7 +3163,7 @@ def sqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.sqrt(self_, out=plan.out(target)), target)
+    plan.store(cp.sqrt(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3188,7 +3184,7 @@ def sin_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.sin(self_, out=plan.out(target)), target)
+    plan.store(cp.sin(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3197,7 +3193,7 @@ def sin_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.sin(self_, out=plan.out(target)), target)
+    plan.store(cp.sin(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3218,7 +3214,7 @@ def cos_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.cos(self_, out=plan.out(target)), target)
+    plan.store(cp.cos(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3227,7 +3223,7 @@ def cos_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.cos(self_, out=plan.out(target)), target)
+    plan.store(cp.cos(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3248,7 +3244,7 @@ def tan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.tan(self_, out=plan.out(target)), target)
+    plan.store(cp.tan(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3257,7 +3253,7 @@ def tan_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.tan(self_, out=plan.out(target)), target)
+    plan.store(cp.tan(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3278,7 +3274,7 @@ def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.tanh(self_, out=plan.out(target)), target)
+    plan.store(cp.tanh(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3287,7 +3283,7 @@ def tanh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.tanh(self_, out=plan.out(target)), target)
+    plan.store(cp.tanh(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3308,7 +3304,7 @@ def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.reciprocal(self_, out=plan.out(target)), target)
+    plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3317,7 +3313,7 @@ def reciprocal_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.reciprocal(self_, out=plan.out(target)), target)
+    plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3338,7 +3334,7 @@ def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
+    plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
     return out
 
 
@@ -3347,7 +3343,7 @@ def rsqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
+    plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
     return self
 
 
@@ -3368,7 +3364,7 @@ def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.sigmoid)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -3377,7 +3373,7 @@ def sigmoid_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.sigmoid)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sigmoid(cp, self_, out=plan.out(target)), target)
     return self
 
 
@@ -3386,7 +3382,7 @@ def floor_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.floor(self_, out=plan.out(target)), target)
+    plan.store(cp.floor(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3395,7 +3391,7 @@ def floor_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.floor(self_, out=plan.out(target)), target)
+    plan.store(cp.floor(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3416,7 +3412,7 @@ def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.ceil(self_, out=plan.out(target)), target)
+    plan.store(cp.ceil(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3425,7 +3421,7 @@ def ceil_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.ceil(self_, out=plan.out(target)), target)
+    plan.store(cp.ceil(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3446,7 +3442,7 @@ def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.trunc(self_, out=plan.out(target)), target)
+    plan.store(cp.trunc(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3455,7 +3451,7 @@ def trunc_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.trunc(self_, out=plan.out(target)), target)
+    plan.store(cp.trunc(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3476,7 +3472,7 @@ def round_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.round_half_even)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -3485,7 +3481,7 @@ def round__default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.round_half_even)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_half_even(cp, self_, out=plan.out(target)), target)
     return self
 
 
@@ -3494,7 +3490,7 @@ def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.round_to_decimals)(cp, self_, decimals, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
     return out
 
 
@@ -3503,7 +3499,7 @@ def round__decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.round_to_decimals)(cp, self_, decimals, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.round_to_decimals(cp, self_, decimals, out=plan.out(target)), target)
     return self
 
 
@@ -3512,7 +3508,7 @@ def sign_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.sign)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -3521,7 +3517,7 @@ def sign_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.sign)(cp, self_, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.sign(cp, self_, out=plan.out(target)), target)
     return self
 
 
@@ -3530,7 +3526,7 @@ def relu_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.maximum(self_, 0, out=plan.out(target)), target)
+    plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
     return out
 
 
@@ -3539,7 +3535,7 @@ def relu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.maximum(self_, 0, out=plan.out(target)), target)
+    plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
     return self
 
 
@@ -3560,7 +3556,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((arithmetic_kernels.gelu)(cp, self_, approximate, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
     return out
 
 
@@ -3569,7 +3565,7 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((arithmetic_kernels.gelu)(cp, self_, approximate, out=plan.out(target)), target)
+    plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
     return self
 
 
@@ -3578,7 +3574,7 @@ def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.invert(self_, out=plan.out(target)), target)
+    plan.store(cp.invert(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3587,7 +3583,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.invert(self_, out=plan.out(target)), target)
+    plan.store(cp.invert(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3608,7 +3604,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3617,7 +3613,7 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
     return self
 
 
@@ -3636,7 +3632,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.isnan(self_, out=plan.out(target)), target)
+    plan.store(cp.isnan(self_, out=plan.out(target)), target)
     return out
 
 
@@ -3645,7 +3641,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3654,7 +3650,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3681,7 +3677,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3690,7 +3686,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3699,7 +3695,7 @@ def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> T
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3708,7 +3704,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3717,7 +3713,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3744,7 +3740,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3753,7 +3749,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3762,7 +3758,7 @@ def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Te
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3771,7 +3767,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3780,7 +3776,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3807,7 +3803,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3816,7 +3812,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3825,7 +3821,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> T
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3834,7 +3830,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3843,7 +3839,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3865,7 +3861,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3874,7 +3870,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3896,7 +3892,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3905,7 +3901,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3927,7 +3923,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3936,7 +3932,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3958,7 +3954,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3967,7 +3963,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -3988,7 +3984,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -3997,7 +3993,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4019,7 +4015,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4028,7 +4024,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.not_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4049,7 +4045,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.less(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4058,7 +4054,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.less(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4085,7 +4081,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.less(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4094,7 +4090,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.less(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4115,7 +4111,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4124,7 +4120,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4151,7 +4147,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4160,7 +4156,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.less_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4181,7 +4177,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4190,7 +4186,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4217,7 +4213,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4226,7 +4222,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.greater(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4247,7 +4243,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4256,7 +4252,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4283,7 +4279,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -4292,7 +4288,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -4313,7 +4309,7 @@ def sum_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.sum(self_), target)
+    plan.store(cp.sum(self_), target)
     return out
 
 
@@ -4328,7 +4324,7 @@ def sum_IntList_out(
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.total)(cp, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -4337,7 +4333,7 @@ def prod_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.prod(self_), target)
+    plan.store(cp.prod(self_), target)
     return out
 
 
@@ -4346,7 +4342,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None,
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.product)(cp, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -4361,7 +4357,7 @@ def mean_out(
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.average)(cp, self_, dim, keepdim, dtype), target)
+    plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
     return out
 
 
@@ -4370,7 +4366,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor)
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.largest)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.largest(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4379,7 +4375,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor)
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.smallest)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.smallest(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4388,7 +4384,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_any)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4397,7 +4393,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Te
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_any)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_any(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4406,7 +4402,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_all)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4415,7 +4411,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Te
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.truth_of_all)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.truth_of_all(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4424,7 +4420,7 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.position_of_largest)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.position_of_largest(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4433,7 +4429,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.position_of_smallest)(cp, self_, dim, keepdim), target)
+    plan.store(reductions_kernels.position_of_smallest(cp, self_, dim, keepdim), target)
     return out
 
 
@@ -4449,7 +4445,7 @@ def var_correction_out(
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.variance)(cp, self_, dim, correction, keepdim), target)
+    plan.store(reductions_kernels.variance(cp, self_, dim, correction, keepdim), target)
     return out
 
 
@@ -4465,7 +4461,7 @@ def std_correction_out(
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.deviation)(cp, self_, dim, correction, keepdim), target)
+    plan.store(reductions_kernels.deviation(cp, self_, dim, correction, keepdim), target)
     return out
 
 
@@ -4474,7 +4470,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) -> 
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.running_total)(cp, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
     return out
 
 
@@ -4483,7 +4479,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((reductions_kernels.running_total)(cp, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
@@ -4492,7 +4488,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) ->
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((reductions_kernels.running_product)(cp, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
     return out
 
 
@@ -4501,7 +4497,7 @@ def cumprod_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((reductions_kernels.running_product)(cp, self_, dim, dtype, out=plan.out(target)), target)
+    plan.store(reductions_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
     return self
 
 
@@ -4510,7 +4506,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
     return out
 
 
@@ -4525,7 +4521,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
     return out
 
 
@@ -4534,7 +4530,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, vec_, out=plan.out(target)), target)
     return out
 
 
@@ -4543,7 +4539,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     self_, tensor_ = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.dot(self_, tensor_), target)
+    plan.store(cp.dot(self_, tensor_), target)
     return out
 
 
@@ -4553,7 +4549,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(
-        (linear_algebra_kernels.matrix_product_sum)(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.matrix_product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return out
@@ -4565,7 +4561,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
-        (linear_algebra_kernels.matrix_product_sum)(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.matrix_product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return self
@@ -4577,7 +4573,7 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
-    (plan.store)((joining_kernels.concatenate)(cp, tensors_, dim, out=plan.out(target)), target)
+    plan.store(joining_kernels.concatenate(cp, tensors_, dim, out=plan.out(target)), target)
     return out
 
 
@@ -4587,7 +4583,7 @@ def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
     target = plan.target(out)
-    (plan.store)((joining_kernels.stack)(cp, tensors_, dim, out=plan.out(target)), target)
+    plan.store(joining_kernels.stack(cp, tensors_, dim, out=plan.out(target)), target)
     return out
 
 
@@ -4597,7 +4593,7 @@ def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], out: Tensor
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.take_at)(cp, self_, indices_), target)
+    plan.store(indexing_kernels.take_at(cp, self_, indices_), target)
     return out
 
 
@@ -4613,7 +4609,7 @@ def index_put_out(
     plan = rules.like(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.put_at)(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
     return out
 
 
@@ -4623,7 +4619,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
     plan = rules.like(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.put_at)(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
+    plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
     return self
 
 
@@ -4632,7 +4628,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     plan = rules.index_select(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.index_select)(cp, self_, dim, index_), target)
+    plan.store(indexing_kernels.index_select(cp, self_, dim, index_), target)
     return out
 
 
@@ -4641,7 +4637,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.gather)(cp, self_, dim, index_, sparse_grad), target)
+    plan.store(indexing_kernels.gather(cp, self_, dim, index_, sparse_grad), target)
     return out
 
 
@@ -4650,7 +4646,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, out: Tenso
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.fill_where)(cp, self_, mask_, value, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(cp, self_, mask_, value, out=plan.out(target)), target)
     return out
 
 
@@ -4659,7 +4655,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.fill_where)(cp, self_, mask_, value, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(cp, self_, mask_, value, out=plan.out(target)), target)
     return self
 
 
@@ -4668,7 +4664,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
-    (plan.store)((indexing_kernels.fill_where)(cp, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(cp, self_, mask_, value.array, out=plan.out(target)), target)
     return out
 
 
@@ -4677,7 +4673,7 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
-    (plan.store)((indexing_kernels.fill_where)(cp, self_, mask_, value.array, out=plan.out(target)), target)
+    plan.store(indexing_kernels.fill_where(cp, self_, mask_, value.array, out=plan.out(target)), target)
     return self
 
 
@@ -4686,7 +4682,7 @@ def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.tril(self_, diagonal), target)
+    plan.store(cp.tril(self_, diagonal), target)
     return out
 
 
@@ -4695,7 +4691,7 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.tril(self_, diagonal), target)
+    plan.store(cp.tril(self_, diagonal), target)
     return self
 
 
@@ -4704,7 +4700,7 @@ def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)(cp.triu(self_, diagonal), target)
+    plan.store(cp.triu(self_, diagonal), target)
     return out
 
 
@@ -4713,7 +4709,7 @@ def triu_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.like(self.array, memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)(cp.triu(self_, diagonal), target)
+    plan.store(cp.triu(self_, diagonal), target)
     return self
 
 
@@ -4722,7 +4718,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Te
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((normalization_kernels.softmax)(cp, self_, dim, half_to_float), target)
+    plan.store(normalization_kernels.softmax(cp, self_, dim, half_to_float), target)
     return out
 
 
@@ -4731,7 +4727,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((normalization_kernels.log_softmax)(cp, self_, dim, half_to_float), target)
+    plan.store(normalization_kernels.log_softmax(cp, self_, dim, half_to_float), target)
     return out
 
 
@@ -4756,7 +4752,7 @@ def native_layer_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = (normalization_kernels.layer_norm)(cp, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -4768,7 +4764,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.uniform)(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4777,7 +4773,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.uniform)(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4786,7 +4782,7 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.normal)(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4795,7 +4791,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.normal)(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4804,7 +4800,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_between)(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4813,7 +4809,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_between)(cp, self_, from_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4822,7 +4818,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_below)(cp, self_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4831,7 +4827,7 @@ def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_below)(cp, self_, to, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4840,7 +4836,7 @@ def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.random_of_dtype)(cp, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4849,7 +4845,7 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.random_of_dtype)(cp, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.random_of_dtype(cp, self_, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4858,7 +4854,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
     plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli)(cp, self_, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli(cp, self_, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4867,7 +4863,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((random_kernels.bernoulli_of)(cp, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
     return out
 
 
@@ -4876,7 +4872,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((random_kernels.bernoulli_of)(cp, self_, p.array, generator, out=plan.out(target)), target)
+    plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
     return self
 
 
@@ -4885,7 +4881,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.copy_from)(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
     return out
 
 
@@ -4894,7 +4890,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.copy_from)(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
+    plan.store(copying_kernels.copy_from(cp, self_, src.array, non_blocking, out=plan.out(target)), target)
     return self
 
 
@@ -4903,7 +4899,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_number)(cp, self_, value, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
     return out
 
 
@@ -4912,7 +4908,7 @@ def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_number)(cp, self_, value, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
     return self
 
 
@@ -4921,7 +4917,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_element)(cp, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(cp, self_, value.array, out=plan.out(target)), target)
     return out
 
 
@@ -4930,7 +4926,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_element)(cp, self_, value.array, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_element(cp, self_, value.array, out=plan.out(target)), target)
     return self
 
 
@@ -4939,7 +4935,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    (plan.store)((copying_kernels.fill_with_zero)(cp, self_, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -4948,5 +4944,5 @@ def zero_(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    (plan.store)((copying_kernels.fill_with_zero)(cp, self_, out=plan.out(target)), target)
+    plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)
     return self

@@ -15310,11 +15310,11 @@ _add = packet("aten::add")
 
 
 # add: Tensor, Scalar, out, Scalar_out
-def add(self: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Any:
+def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
     if out is not None or (kind is not Tensor and kind is not ndarray):
         if out is None and (kind is float or kind is int):
-            return add_Scalar(self, other, alpha=alpha)
+            return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
@@ -15341,11 +15341,11 @@ _sub = packet("aten::sub")
 
 
 # sub: Tensor, Scalar, out, Scalar_out
-def sub(self: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Any:
+def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
     if out is not None or (kind is not Tensor and kind is not ndarray):
         if out is None and (kind is float or kind is int):
-            return sub_Scalar(self, other, alpha=alpha)
+            return sub_Scalar(self, other, alpha)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
@@ -15372,11 +15372,11 @@ _rsub = packet("aten::rsub")
 
 
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
-def rsub(self: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Any:
+def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
     if out is not None or (kind is not Tensor and kind is not ndarray):
         if out is None and (kind is float or kind is int):
-            return rsub_Scalar(self, other, alpha=alpha)
+            return rsub_Scalar(self, other, alpha)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
@@ -17302,28 +17302,26 @@ _masked_fill = packet("aten::masked_fill")
 
 
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
-def masked_fill(self: Tensor, mask: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Any:
+def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not float and kind is not int):
-        if out is None and (kind is Tensor or kind is ndarray):
-            return masked_fill_Tensor(self, mask, value)
+    if out is not None or (kind is not Tensor and kind is not ndarray):
+        if out is None and (kind is float or kind is int):
+            return masked_fill_Scalar(self, mask, value)
         return _masked_fill.call((self, mask, value), {"out": out})
-    if type(value) is not int and type(value) is not float:
-        value = _masked_fill_Scalar.convert(2, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray:
+    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
         try:
-            kernel = _masked_fill_Scalar.table[ARRAYS]
+            kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
-            return _masked_fill_Scalar.call(self, mask, value)
+            return _masked_fill_Tensor.call(self, mask, value)
         return kernel(self, mask, value)
     try:
-        keys = self.keys | mask.keys
+        keys = self.keys | mask.keys | value.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _masked_fill_Scalar.table[keys]
+        kernel = _masked_fill_Tensor.table[keys]
     except (AttributeError, KeyError):
-        return _masked_fill_Scalar.call(self, mask, value)
+        return _masked_fill_Tensor.call(self, mask, value)
     return kernel(self, mask, value)
 
 
@@ -17717,28 +17715,26 @@ _fill = packet("aten::fill")
 
 
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
-def fill(self: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Any:
+def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not float and kind is not int):
-        if out is None and (kind is Tensor or kind is ndarray):
-            return fill_Tensor(self, value)
+    if out is not None or (kind is not Tensor and kind is not ndarray):
+        if out is None and (kind is float or kind is int):
+            return fill_Scalar(self, value)
         return _fill.call((self, value), {"out": out})
-    if type(value) is not int and type(value) is not float:
-        value = _fill_Scalar.convert(1, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if modes is None and type(self) is ndarray and type(value) is ndarray:
         try:
-            kernel = _fill_Scalar.table[ARRAYS]
+            kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
-            return _fill_Scalar.call(self, value)
+            return _fill_Tensor.call(self, value)
         return kernel(self, value)
     try:
-        keys = self.keys
+        keys = self.keys | value.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _fill_Scalar.table[keys]
+        kernel = _fill_Tensor.table[keys]
     except (AttributeError, KeyError):
-        return _fill_Scalar.call(self, value)
+        return _fill_Tensor.call(self, value)
     return kernel(self, value)
 
 
@@ -17798,11 +17794,11 @@ _add_ = packet("aten::add_")
 
 
 # add_: Tensor, Scalar
-def add_(self: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
-            return add__Scalar(self, other, alpha=alpha)
+            return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
@@ -17829,11 +17825,11 @@ _sub_ = packet("aten::sub_")
 
 
 # sub_: Tensor, Scalar
-def sub_(self: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
     if kind is not Tensor and kind is not ndarray:
         if kind is float or kind is int:
-            return sub__Scalar(self, other, alpha=alpha)
+            return sub__Scalar(self, other, alpha)
         return _sub_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
@@ -18261,28 +18257,26 @@ _masked_fill_ = packet("aten::masked_fill_")
 
 
 # masked_fill_: Scalar, Tensor
-def masked_fill_(self: Tensor, mask: Tensor, value: Scalar | Tensor) -> Tensor:
+def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not float and kind is not int:
-        if kind is Tensor or kind is ndarray:
-            return masked_fill__Tensor(self, mask, value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
         return _masked_fill_.call((self, mask, value), {})
-    if type(value) is not int and type(value) is not float:
-        value = _masked_fill__Scalar.convert(2, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray:
+    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
         try:
-            kernel = _masked_fill__Scalar.table[ARRAYS]
+            kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
-            return _masked_fill__Scalar.call(self, mask, value)
+            return _masked_fill__Tensor.call(self, mask, value)
         return kernel(self, mask, value)
     try:
-        keys = self.keys | mask.keys
+        keys = self.keys | mask.keys | value.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _masked_fill__Scalar.table[keys]
+        kernel = _masked_fill__Tensor.table[keys]
     except (AttributeError, KeyError):
-        return _masked_fill__Scalar.call(self, mask, value)
+        return _masked_fill__Tensor.call(self, mask, value)
     return kernel(self, mask, value)
 
 
@@ -18312,28 +18306,26 @@ _fill_ = packet("aten::fill_")
 
 
 # fill_: Scalar, Tensor
-def fill_(self: Tensor, value: Scalar | Tensor) -> Tensor:
+def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not float and kind is not int:
-        if kind is Tensor or kind is ndarray:
-            return fill__Tensor(self, value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
         return _fill_.call((self, value), {})
-    if type(value) is not int and type(value) is not float:
-        value = _fill__Scalar.convert(1, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if modes is None and type(self) is ndarray and type(value) is ndarray:
         try:
-            kernel = _fill__Scalar.table[ARRAYS]
+            kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
-            return _fill__Scalar.call(self, value)
+            return _fill__Tensor.call(self, value)
         return kernel(self, value)
     try:
-        keys = self.keys
+        keys = self.keys | value.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _fill__Scalar.table[keys]
+        kernel = _fill__Tensor.table[keys]
     except (AttributeError, KeyError):
-        return _fill__Scalar.call(self, value)
+        return _fill__Tensor.call(self, value)
     return kernel(self, value)
 
 

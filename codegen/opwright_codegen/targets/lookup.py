@@ -1,0 +1,159 @@
+"""The straight-line part of a stub: which values need converting, and how the kernel is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from opwright_codegen.layout import condition
+from opwright_codegen.model import Operator
+from opwright_codegen.names import BuiltinNames
+from opwright_codegen.types import BaseType, ListType, OptionalType, Type
+from opwright_codegen.views import OperatorView, Parameter, Tensors
+
+__all__ = ["EXACT", "Guard", "Lookup", "Lookups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A test that tells whether an argument needs converting, and the argument. Without a test it always does."""
+
+    test: str
+    name: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a template shows of it. `lists`: tests that a list of tensors is none; `arrays`: the line that tests for plain
+    arrays, '' where they have no entry of their own; `more_keys`: statements behind `keys = …`."""
+
+    operator: str
+    passed: str
+    guards: tuple[Guard, ...]
+    lists: tuple[str, ...]
+    arrays: str
+    keys: str
+    more_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What one argument adds. None: nothing."""
+
+    guard: str | None = None
+    list_test: str | None = None
+    array_test: str | None = None
+    keys: str | None = None
+    more_keys: str | None = None
+
+
+# The Python types of which a value needs no converting.
+EXACT = {
+    "int": ("int",),
+    "SymInt": ("int",),
+    "DeviceIndex": ("int",),
+    "float": ("float",),
+    "bool": ("bool",),
+    "SymBool": ("bool",),
+    "str": ("str",),
+    "Scalar": ("int", "float"),
+    "number": ("int", "float"),
+}
+_UNCHECKED = frozenset(("Any", "t"))
+
+
+class Lookups:
+    """Makes the lookups of one module. Arguments that are the same add the same: what they add is kept."""
+
+    def __init__(self, builtins: BuiltinNames) -> None:
+        self._builtins = builtins
+        self._pieces: dict[int, tuple[Parameter, _Piece]] = {}
+
+    def of(self, view: OperatorView) -> Lookup:
+        """The lookup of an operator's kernel."""
+        pieces = [self._piece(parameter) for parameter in view.parameters]
+        lists = tuple([p.list_test for p in pieces if p.list_test is not None])
+        keys = [p.keys for p in pieces if p.keys is not None]
+        arrays = ""
+        if keys and not lists:
+            arrays = condition(["modes is None", *[p.array_test for p in pieces if p.array_test is not None]], "and", 4)
+        return Lookup(
+            view.private,
+            view.passed,
+            tuple(
+                [
+                    Guard(piece.guard, parameter.name, position)
+                    for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
+                    if piece.guard is not None
+                ]
+            ),
+            lists,
+            arrays,
+            " | ".join(keys) if keys else _keys_without_tensors(view.operator),
+            tuple([p.more_keys for p in pieces if p.more_keys is not None]),
+        )
+
+    def texts(self) -> Iterable[str]:
+        """All tests, for finding the names that they use."""
+        for _, piece in self._pieces.values():
+            yield from (text for text in (piece.guard, piece.list_test, piece.array_test) if text is not None)
+
+    def _piece(self, parameter: Parameter) -> _Piece:
+        known = self._pieces.get(id(parameter))
+        if known is None:
+            known = self._pieces[id(parameter)] = parameter, self._new_piece(parameter)
+        return known[1]
+
+    def _new_piece(self, parameter: Parameter) -> _Piece:
+        name = parameter.name
+        kind, list_ = self._builtins["type"], self._builtins["list"]
+        match parameter.tensors:
+            case Tensors.NONE:
+                found = self._guard(parameter.argument.type)
+                return _Piece(guard=None if found is None else found.format(name))
+            case Tensors.ONE:
+                return _Piece(array_test=f"{kind}({name}) is ndarray", keys=f"{name}.keys")
+            case Tensors.OPTIONAL:
+                test = f"({name} is None or {kind}({name}) is ndarray)"
+                return _Piece(array_test=test, more_keys=_lines(f"if {name} is not None:", f"keys |= {name}.keys"))
+            case Tensors.LIST:
+                loop = _lines(f"for item in {name}:", "keys |= item.keys")
+                return _Piece(list_test=f"{kind}({name}) is not {list_}", more_keys=loop)
+            case Tensors.LIST_OF_OPTIONAL:
+                loop = _lines(f"for item in {name}:", "if item is not None:", "keys |= item.keys")
+                return _Piece(list_test=f"{kind}({name}) is not {list_}", more_keys=loop)
+            case Tensors.OPTIONAL_LIST:
+                loop = _lines(f"if {name} is not None:", f"for item in {name}:", "keys |= item.keys")
+                return _Piece(list_test=f"{name} is not None and {kind}({name}) is not {list_}", more_keys=loop)
+            case Tensors.OTHER:
+                return _Piece(list_test="True")
+
+    def _guard(self, type: Type) -> str | None:
+        """The test, with `{0}` for the argument, that a value needs converting; '' if all do, None if none does."""
+        match type:
+            case OptionalType(elem):
+                inner = self._guard(elem)
+                return None if inner is None else f"{{0}} is not None and {inner}" if inner else "{0} is not None"
+            case ListType(BaseType("int" | "SymInt")):
+                return "not is_int_list({0})"
+            case BaseType(name) if name in EXACT:
+                kind = self._builtins["type"]
+                return " and ".join(f"{kind}({{0}}) is not {self._builtins[exact]}" for exact in EXACT[name])
+            case BaseType(name) if name in _UNCHECKED:
+                return None
+            case _:
+                return ""
+
+
+def _lines(*lines: str) -> str:
+    """Nested statements, the first of which stands in a `try` of a function."""
+    return "".join(f"\n{'    ' * (depth + 2)}{line}" if depth else line for depth, line in enumerate(lines))
+
+
+def _keys_without_tensors(operator: Operator) -> str:
+    """Where no tensor brings keys: a factory whose kernels differ by backend asks BackendSelect."""
+    arguments = operator.schema.arguments
+    is_factory = any(a.name == "device" for a in arguments) and not any(a.type.is_tensor_like for a in arguments)
+    has_backends = any(key in ("CPU", "CUDA", "Meta") for key, _ in operator.dispatch)
+    return "BACKEND_SELECT" if is_factory and has_backends else "0"

@@ -1,0 +1,201 @@
+"""The function for all overloads of a name: merged and straight-line where types tell them apart, else the runtime's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
+from opwright_codegen.names import BuiltinNames
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.targets.lookup import EXACT, Lookup, Lookups
+from opwright_codegen.types import BaseType, Type
+from opwright_codegen.views import (
+    NamespaceView,
+    OperatorView,
+    Parameter,
+    Tensors,
+    annotation,
+    return_annotation,
+    signature,
+    tuple_text,
+)
+
+__all__ = ["Branch", "Packet", "packet_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Another overload of a merged packet: the line that tests for it, and how its stub is called."""
+
+    test: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """All overloads of a name. `alias`: one stub serves. `lookup`: merged, straight-line for the first overload, which
+    is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime."""
+
+    qualified: str
+    name: str
+    packet: str | None
+    alias: str | None = None
+    signature: str = ""
+    comment: str = ""
+    kinds: tuple[tuple[str, str], ...] = ()
+    elsewhere: str = ""
+    branches: tuple[Branch, ...] = ()
+    resolve: str = ""
+    lookup: Lookup | None = None
+
+
+def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView, lookups: Lookups) -> Packet:
+    """What the template shows of the packet `base`."""
+    names = view.names.packets[base]
+    qualified = f"{view.namespace}::{base}"
+    if names.packet is None:
+        return Packet(qualified, names.function, None, alias=group[0].stub)
+    comment = fill_comment(f"{base}: {', '.join([o.schema.name.shown_overload for o in group])}")
+    merged = _merge(group, view.builtins)
+    if merged is not None:
+        return merged.packet(Packet(qualified, names.function, names.packet, comment=comment), view.builtins, lookups)
+    text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
+    return Packet(qualified, names.function, names.packet, signature=text, comment=comment)
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """Overloads that differ in the types of some arguments alone, and the out arguments of the others."""
+
+    overloads: tuple[OperatorView, ...]
+    deciding: tuple[int, ...]
+    outs: tuple[Parameter, ...]
+
+    def packet(self, bare: Packet, builtins: BuiltinNames, lookups: Lookups) -> Packet:
+        """`bare` with all that a merged packet has."""
+        first = self.overloads[0]
+        assert bare.packet is not None
+        return replace(
+            bare,
+            signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
+            kinds=self._kinds(builtins),
+            elsewhere=self._elsewhere(builtins),
+            branches=tuple(Branch(self._test(o, builtins), _stub_call(o)) for o in self.overloads[1:]),
+            resolve=self._resolve(bare.packet),
+            lookup=lookups.of(first),
+        )
+
+    def _is_keyword(self, position: int) -> bool:
+        """Whether the argument is keyword-only: where overloads differ in that, it may be passed either way."""
+        return all(o.parameters[position].argument.kwarg_only for o in self.overloads)
+
+    def _kinds(self, builtins: BuiltinNames) -> tuple[tuple[str, str], ...]:
+        names = [self.overloads[0].parameters[i].name for i in self.deciding]
+        return tuple((_kind(i, len(names)), f"{builtins['type']}({name})") for i, name in enumerate(names))
+
+    def _parameters(self, builtins: BuiltinNames) -> list[str]:
+        found = []
+        for position, parameter in enumerate(self.overloads[0].parameters):
+            if self._is_keyword(position) and "*" not in found:
+                found.append("*")
+            types = dict.fromkeys([o.parameters[position].argument.type for o in self.overloads])
+            text = f"{parameter.name}: {' | '.join([annotation(type, builtins) for type in types])}"
+            found.append(text if parameter.default is None else f"{text} = {parameter.default}")
+        if self.outs and "*" not in found:
+            found.append("*")
+        return found + [f"{p.name}: {annotation(p.argument.type, builtins)} | None = None" for p in self.outs]
+
+    def _resolve(self, packet: str) -> str:
+        """The statement that has the runtime choose."""
+        passed, named = [], []
+        for position, parameter in enumerate(self.overloads[0].parameters):
+            is_named = any(o.parameters[position].argument.kwarg_only for o in self.overloads)
+            (named if is_named else passed).append(parameter.name)
+        arguments = tuple_text(passed)
+        keywords = [f'"{name}": {name}' for name in (*named, *(p.name for p in self.outs))]
+        text = f"return {packet}.call({arguments}, {{{', '.join(keywords)}}})"
+        if len(text) + 8 <= LINE:
+            return text
+        row = bracketed("(", passed, ")", 12, 1) if len(arguments) + 13 > LINE else arguments
+        return f"return {packet}.call(\n{' ' * 12}{row},\n{' ' * 12}{bracketed('{', keywords, '}', 12, 1)},\n{' ' * 8})"
+
+    def _returned(self, builtins: BuiltinNames) -> str:
+        found = {return_annotation(o.schema.returns, builtins) for o in self.overloads}
+        return found.pop() if len(found) == 1 and not self.outs else "Any"
+
+    def _elsewhere(self, builtins: BuiltinNames) -> str:
+        """The test that the first overload is not meant."""
+        tests = [f"{p.name} is not None" for p in self.outs]
+        first = self.overloads[0]
+        for i, position in enumerate(self.deciding):
+            kind = _kind(i, len(self.deciding))
+            exact = _kinds_of(first.parameters[position].argument.type, builtins) or ()
+            test = " and ".join(f"{kind} is not {name}" for name in exact)
+            tests.append(f"({test})" if len(exact) > 1 and (tests or len(self.deciding) > 1) else test)
+        return condition(tests, "or", 4) if tests else ""
+
+    def _test(self, view: OperatorView, builtins: BuiltinNames) -> str:
+        tests = [f"{p.name} is None" for p in self.outs]
+        for i, position in enumerate(self.deciding):
+            kind = _kind(i, len(self.deciding))
+            exact = _kinds_of(view.parameters[position].argument.type, builtins) or ()
+            test = " or ".join(f"{kind} is {name}" for name in exact)
+            tests.append(f"({test})" if len(exact) > 1 and (tests or len(self.deciding) > 1) else test)
+        return condition(tests, "and", 8)
+
+
+def _kind(index: int, count: int) -> str:
+    return "kind" if count == 1 else f"kind{index + 1}"
+
+
+def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The exact types that tell that an overload with this type is meant."""
+    match type:
+        case BaseType("Tensor"):
+            return ("Tensor", "ndarray")
+        case BaseType("Scalar" | "number"):
+            return (builtins["float"], builtins["int"])
+        case BaseType(name) if name in EXACT:
+            return tuple(builtins[exact] for exact in EXACT[name])
+        case _:
+            return None
+
+
+def _stub_call(view: OperatorView) -> str:
+    arguments = [f"{p.name}={p.name}" if p.argument.kwarg_only else p.name for p in view.parameters]
+    return f"{view.stub}({', '.join(arguments)})"
+
+
+def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:
+    """The overloads that one straight-line function can tell apart, if those are all but the out variants."""
+    overloads = [o for o in group if o.operator.kind is not SchemaKind.OUT]
+    if not overloads or any(o.is_generic for o in group):
+        return None
+    overloads.sort(key=lambda o: -sum([p.tensors is Tensors.ONE for p in o.parameters]))
+    first = overloads[0].parameters
+    shape = [(p.name, p.default) for p in first]
+    if any([(p.name, p.default) for p in o.parameters] != shape for o in overloads[1:]):
+        return None
+    if not any(p.tensors is Tensors.ONE for p in first) or any(_has_lists(o) for o in overloads):
+        return None
+    positions = range(len(first))
+    deciding = tuple([i for i in positions if len({o.parameters[i].argument.type for o in overloads}) > 1])
+    if any(_kinds_of(o.parameters[i].argument.type, builtins) is None for i in deciding for o in overloads):
+        return None
+    outs = {
+        p.name: p
+        for o in group
+        if o.operator.kind is SchemaKind.OUT
+        for p in o.parameters
+        if p.argument in o.schema.out_arguments
+    }
+    if any(name in outs for name, _ in shape) or any(p.tensors is not Tensors.ONE for p in outs.values()):
+        return None
+    merged = _Merged(tuple(overloads), deciding, tuple(outs.values()))
+    keywords = [merged._is_keyword(i) for i in positions]
+    return merged if keywords == sorted(keywords) else None
+
+
+def _has_lists(view: OperatorView) -> bool:
+    return any(p.tensors not in (Tensors.NONE, Tensors.ONE, Tensors.OPTIONAL) for p in view.parameters)
