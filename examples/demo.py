@@ -26,7 +26,7 @@ def main() -> None:
 
         title("opwright generate ops.yaml -o quickstart_ops")
         print(generate(folder, "ops.yaml"))
-        print(code_of(folder / "quickstart_ops" / "kernels_cpu.py", "def hypotenuse_arrays(", "def hypotenuse("))
+        print(code_of(folder / "quickstart_ops" / "kernels_cpu.py", "def hypotenuse_default("))
 
         title("Calls on NumPy arrays, and on Tensors")
         call(folder)
@@ -54,14 +54,10 @@ def generate(folder: Path, schema: str) -> str:
     return (done.stdout + done.stderr).strip()
 
 
-def code_of(path: Path, *starts: str) -> str:
-    """The first block of the file that begins with one of `starts`."""
+def code_of(path: Path, start: str) -> str:
+    """The block of the file in which a line begins with `start`."""
     blocks = path.read_text(encoding="utf-8").split("\n\n\n")
-    for start in starts:
-        for block in blocks:
-            if start in block:
-                return block.strip()
-    raise LookupError(f"{path.name} has none of {starts}")
+    return next(block for block in blocks if f"\n{start}" in block).strip()
 
 
 def call(folder: Path) -> None:
