@@ -50,12 +50,15 @@ def table(name: str, modules: Sequence[str], out: TextIO) -> int:
     import subprocess
     import sys
 
-    run = subprocess.run([sys.executable, "-c", _DUMP, name, *modules], capture_output=True, text=True, check=False)
+    qualified = name if "::" in name else f"aten::{name}"  # as in schema files
+    run = subprocess.run(
+        [sys.executable, "-c", _DUMP, qualified, *modules], capture_output=True, text=True, check=False
+    )
     if run.returncode == 0:
         out.write(run.stdout)
         return 0
-    last = run.stderr.strip().rpartition("\n")[2]
-    raise SchemaError("no-table", f"the runtime has no dispatch table of {name!r}: {last}")
+    last = run.stderr.strip().rpartition("\n")[2].partition(": ")[2]
+    raise SchemaError("no-table", f"the runtime has no dispatch table of {qualified}: {last}")
 
 
 def _find(operators: OperatorSet, name: str) -> list[Operator]:

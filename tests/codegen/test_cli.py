@@ -352,3 +352,12 @@ def test_no_file_makes_a_traceback(project: Path, text: str) -> None:
     assert found.returncode == 1
     assert "error: " in found.stderr
     assert not (project / "mine_ops").exists()
+
+
+def test_table(project: Path) -> None:
+    found = run(project, "table", "add.Tensor")
+    assert found.stdout.startswith("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n")
+    assert "CPU" in found.stdout
+    missing = run(project, "table", "add.Tensr")
+    assert missing.returncode == 1
+    assert missing.stderr.startswith("error: the runtime has no dispatch table of aten::add.Tensr: ")

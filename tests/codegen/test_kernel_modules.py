@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.kernel_modules import KernelFunction, KernelModules, module_files
+from opwright_codegen.kernel_modules import KernelModules, module_files
 from opwright_codegen.source import Source
 
 KERNELS = """
@@ -52,7 +52,9 @@ def project(tmp_path: Path) -> Path:
 def test_functions_of_a_package(project: Path) -> None:
     kernels = KernelModules(["kernels_of_mine", "single"], [project])
     assert kernels.names == {"add", "sub", "never", "fallback", "mul", "div", "one"}
-    assert kernels.find("mul") == KernelFunction("kernels_of_mine.more", "mul", ("xp", "self", "other"))
+    mul = kernels.find("mul")
+    assert mul is not None
+    assert (mul.module, mul.name, mul.parameters) == ("kernels_of_mine.more", "mul", ("xp", "self", "other"))
     sub, one = kernels.find("sub"), kernels.find("one")
     assert sub is not None and not sub.takes_xp and not sub.takes_out
     assert one is not None and one.takes_xp
