@@ -97,8 +97,6 @@ def borrow(array: Array) -> Tensor:
 
 def from_dlpack(source: Any, *, device: object = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of any DLPack producer, bfloat16 too; copied for `copy=True` or another `device`."""
-    if isinstance(source, Tensor):
-        source = source.array
     made = wrap(dlpack.load(source, copy))
     made.extra = Extra(Storage(made.array, resizable=False))
     return made if device is None else as_tensor(made, device=device)
@@ -222,12 +220,11 @@ def _filled(values: list[Any], shape: Shape, found: DType, dtype: DType) -> np.n
     """The values as an array of `dtype`, by way of the widest dtype of their category."""
     if found in COMPLEX:
         wide = np.array(values, np.complex128)
-        if dtype not in COMPLEX and dtype is not bool_ and wide.imag.any():
-            raise RuntimeError(f"value cannot be converted to type {dtype_name(dtype)} without overflow")
+        if dtype not in COMPLEX and dtype is not bool_:
+            raise TypeError("must be real number, not complex")
     elif found in FLOATING:
         wide = np.array(values, np.float64)
-        if dtype in INTEGRAL and not np.isfinite(wide).all():
-            raise ValueError("cannot convert float NaN or infinity to integer")
+        _check_range(wide, dtype)
     else:
         try:
             kind = np.uint64 if dtype is uint64 and _all_natural(values) else np.int64
@@ -248,5 +245,5 @@ def _check_range(wide: np.ndarray[Any, Any], dtype: DType) -> None:
         return
     info = np.iinfo(dtype)
     lowest = -int(info.max) if dtype.kind == "u" else int(info.min)
-    if int(wide.max()) > info.max or int(wide.min()) < lowest:
+    if not np.isfinite(wide).all() or int(wide.max()) > info.max or int(wide.min()) < lowest:
         raise RuntimeError(f"value cannot be converted to type {dtype_name(dtype)} without overflow")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from opwright import layouts
+from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of, find_backend
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.indexing import Indexable
@@ -22,7 +23,7 @@ from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 ndarray = np.ndarray
 
 
-class Tensor(Indexable, Exchangeable):
+class Tensor(Indexable, Exchangeable, Castable):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,

@@ -1,0 +1,97 @@
+"""The short names of `to`: `x.float()`, `x.cpu()`, and the transposes that are attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from opwright import dtypes
+from opwright.devices import Device, as_device
+
+if TYPE_CHECKING:
+    from opwright.tensor import Tensor
+
+
+class _Moves(Protocol):
+    """What the generated methods bring along."""
+
+    @property
+    def dtype(self) -> dtypes.DType: ...
+    def to(self, *arguments: Any, **options: Any) -> Tensor: ...
+    def numpy_T(self) -> Tensor: ...
+    def transpose(self, dim0: int, dim1: int) -> Tensor: ...
+
+
+class Castable:
+    """The conversions of Tensor, which is the only class that derives from it. None copies where nothing changes."""
+
+    __slots__ = ()
+
+    def cpu(self: _Moves) -> Tensor:
+        """On the CPU."""
+        return self.to(device=Device("cpu"))
+
+    def cuda(self: _Moves, device: object = None) -> Tensor:
+        """On a CUDA device, the current one unless told otherwise."""
+        return self.to(device=as_device("cuda" if device is None else device))
+
+    def float(self: _Moves) -> Tensor:
+        """As float32."""
+        return self.to(dtypes.float32)
+
+    def double(self: _Moves) -> Tensor:
+        """As float64."""
+        return self.to(dtypes.float64)
+
+    def half(self: _Moves) -> Tensor:
+        """As float16."""
+        return self.to(dtypes.float16)
+
+    def bfloat16(self: _Moves) -> Tensor:
+        """As bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def byte(self: _Moves) -> Tensor:
+        """As uint8."""
+        return self.to(dtypes.uint8)
+
+    def char(self: _Moves) -> Tensor:
+        """As int8."""
+        return self.to(dtypes.int8)
+
+    def short(self: _Moves) -> Tensor:
+        """As int16."""
+        return self.to(dtypes.int16)
+
+    def int(self: _Moves) -> Tensor:
+        """As int32."""
+        return self.to(dtypes.int32)
+
+    def long(self: _Moves) -> Tensor:
+        """As int64."""
+        return self.to(dtypes.int64)
+
+    def bool(self: _Moves) -> Tensor:
+        """As bool."""
+        return self.to(dtypes.bool_)
+
+    def cfloat(self: _Moves) -> Tensor:
+        """As complex64."""
+        return self.to(dtypes.complex64)
+
+    def cdouble(self: _Moves) -> Tensor:
+        """As complex128."""
+        return self.to(dtypes.complex128)
+
+    def type_as(self: _Moves, other: Tensor) -> Tensor:
+        """In the dtype of `other`."""
+        return self.to(other.dtype)
+
+    @property
+    def T(self: _Moves) -> Tensor:
+        """The view with its dimensions reversed."""
+        return self.numpy_T()
+
+    @property
+    def mT(self: _Moves) -> Tensor:
+        """The view with its last two dimensions swapped."""
+        return self.transpose(-2, -1)
