@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from numpy.typing import DTypeLike
-
-from opwright.annotations import Scalar
 from opwright.devices import Device
+from opwright.dtypes import DType
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
 from opwright.tensor import Tensor
@@ -41,7 +39,7 @@ def var_default(self: Tensor, unbiased: bool) -> Tensor:
 
 
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool, keepdim: bool) -> Tensor:
+def var_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> Tensor:
     result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
     return result
 
@@ -53,13 +51,13 @@ def std_default(self: Tensor, unbiased: bool) -> Tensor:
 
 
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool, keepdim: bool) -> Tensor:
+def std_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> Tensor:
     result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
     return result
 
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
-def split_sizes(self: Tensor, split_size: Sequence[int], dim: int) -> list[Tensor]:
+def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
     return result
 
@@ -78,18 +76,18 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
 
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops.unbind(ops.nonzero(condition), 1)
+    result: list[Tensor] = ops.unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
     return result
 
 
 # softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     result: Tensor = ops._softmax(self if dtype is None else ops.to(self, dtype), dim, False)
     return result
 
 
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     result: Tensor = ops._log_softmax(self if dtype is None else ops.to(self, dtype), dim, False)
     return result
 
@@ -98,7 +96,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
 #     cudnn_enable=True) -> Tensor
 def layer_norm(
     input: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
@@ -111,10 +109,10 @@ def layer_norm(
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def zeros(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.zero_(ops.empty(size, dtype=dtype, device=device))
@@ -124,10 +122,10 @@ def zeros(
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def ones(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.fill_(ops.empty(size, dtype=dtype, device=device), 1)
@@ -137,10 +135,10 @@ def ones(
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def scalar_tensor(
-    s: Scalar,
-    dtype: DTypeLike | None,
+    s: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.fill_(ops.empty([], dtype=dtype, device=device), s)
@@ -150,10 +148,10 @@ def scalar_tensor(
 # arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
 #     Tensor
 def arange_default(
-    end: Scalar,
-    dtype: DTypeLike | None,
+    end: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.arange(0, end, 1, dtype=dtype, device=device)
@@ -163,11 +161,11 @@ def arange_default(
 # arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def arange_start(
-    start: Scalar,
-    end: Scalar,
-    dtype: DTypeLike | None,
+    start: Any,
+    end: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.arange(start, end, 1, dtype=dtype, device=device)
@@ -177,9 +175,9 @@ def arange_start(
 # eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 def eye_default(
     n: int,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.eye(n, n, dtype=dtype, device=device)
@@ -190,9 +188,9 @@ def eye_default(
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def zeros_like(
     self: Tensor,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -204,9 +202,9 @@ def zeros_like(
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def ones_like(
     self: Tensor,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -218,10 +216,10 @@ def ones_like(
 #     bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def full_like(
     self: Tensor,
-    fill_value: Scalar,
-    dtype: DTypeLike | None,
+    fill_value: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -236,9 +234,9 @@ def full_like(
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def rand_like(
     self: Tensor,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -250,9 +248,9 @@ def rand_like(
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randn_like(
     self: Tensor,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -264,10 +262,10 @@ def randn_like(
 #     pin_memory=None) -> Tensor
 def new_empty(
     self: Tensor,
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.empty(
@@ -282,11 +280,11 @@ def new_empty(
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 def new_empty_strided(
     self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    stride: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.empty_strided(
@@ -302,10 +300,10 @@ def new_empty_strided(
 #     pin_memory=None) -> Tensor
 def new_zeros(
     self: Tensor,
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.zeros(
@@ -320,10 +318,10 @@ def new_zeros(
 #     pin_memory=None) -> Tensor
 def new_ones(
     self: Tensor,
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.ones(
@@ -338,11 +336,11 @@ def new_ones(
 #     device=None, bool? pin_memory=None) -> Tensor
 def new_full(
     self: Tensor,
-    size: Sequence[int],
-    fill_value: Scalar,
-    dtype: DTypeLike | None,
+    size: list[int],
+    fill_value: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.full(
@@ -357,10 +355,10 @@ def new_full(
 # rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def rand_default(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device))
@@ -370,11 +368,11 @@ def rand_default(
 # rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def rand_generator(
-    size: Sequence[int],
+    size: list[int],
     generator: Generator | None,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device), generator=generator)
@@ -384,10 +382,10 @@ def rand_generator(
 # randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def randn_default(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device))
@@ -397,11 +395,11 @@ def randn_default(
 # randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def randn_generator(
-    size: Sequence[int],
+    size: list[int],
     generator: Generator | None,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), generator=generator)
@@ -412,10 +410,10 @@ def randn_generator(
 #     pin_memory=None) -> Tensor
 def randint_default(
     high: int,
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high)
@@ -426,11 +424,11 @@ def randint_default(
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 def randint_generator(
     high: int,
-    size: Sequence[int],
+    size: list[int],
     generator: Generator | None,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high, generator=generator)
@@ -442,10 +440,10 @@ def randint_generator(
 def randint_low(
     low: int,
     high: int,
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high)
@@ -457,11 +455,11 @@ def randint_low(
 def randint_low_generator(
     low: int,
     high: int,
-    size: Sequence[int],
+    size: list[int],
     generator: Generator | None,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high, generator=generator)
@@ -472,9 +470,9 @@ def randint_low_generator(
 #     Tensor
 def randperm_default(
     n: int,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.randperm(n, generator=None, dtype=dtype, device=device)
@@ -485,8 +483,8 @@ def randperm_default(
 #     MemoryFormat? memory_format=None) -> Tensor(a)
 def to_device(
     self: Tensor,
-    device: Device | str,
-    dtype: DTypeLike,
+    device: Device,
+    dtype: DType,
     non_blocking: bool,
     copy: bool,
     memory_format: MemoryFormat | None,
@@ -497,13 +495,7 @@ def to_device(
 
 # to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat?
 #     memory_format=None) -> Tensor(a)
-def to_dtype(
-    self: Tensor,
-    dtype: DTypeLike,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
+def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: MemoryFormat | None) -> Tensor:
     result: Tensor = ops.to(self, dtype=dtype, copy=copy, memory_format=memory_format)
     return result
 
@@ -518,10 +510,4 @@ def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory
 # type_as(Tensor self, Tensor other) -> Tensor
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     result: Tensor = ops.to(self, other)
-    return result
-
-
-# item(Tensor self) -> Scalar
-def item(self: Tensor) -> Scalar:
-    result: Scalar = ops._local_scalar_dense(self)
     return result

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import cupy as cp
-from numpy.typing import DTypeLike
 
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
+from opwright.dtypes import DType
 from opwright.generator import Generator
 from opwright.kernels import arithmetic as arithmetic_kernels
 from opwright.kernels import copying as copying_kernels
@@ -28,7 +28,7 @@ from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def add_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
     return wrap(
@@ -39,7 +39,7 @@ def add_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if alpha != 1 or other_.dtype is not self_.dtype:
@@ -57,7 +57,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
     return wrap(
@@ -68,7 +68,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def add_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
@@ -85,7 +85,7 @@ def add_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def sub_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     return wrap(
@@ -96,7 +96,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
@@ -114,7 +114,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def sub_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     return wrap(
@@ -125,7 +125,7 @@ def sub_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def sub_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
@@ -142,9 +142,9 @@ def sub_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def rsub_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
+def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    other_, self_ = plan.operands
     return wrap(
         plan.lay_out(
             cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
@@ -153,10 +153,10 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    self_ = self.array
+def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    self_ = self.array
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
         return rsub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(other_, self_)
@@ -171,9 +171,9 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
+def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
+    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    other_, self_ = plan.operands
     return wrap(
         plan.lay_out(
             cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
@@ -182,7 +182,7 @@ def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-def rsub_Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
@@ -224,14 +224,14 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
-def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.multiply(self_, other_)))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
-def mul_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
@@ -275,14 +275,14 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
-def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def div_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.true_divide(self_, other_)))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
-def div_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
@@ -341,7 +341,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
-def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
     plan = rules.pointwise(
         self.array,
         other,
@@ -378,7 +378,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
-def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.floor_divide(cp, self_, other_)))
@@ -392,14 +392,14 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
-def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.remainder(cp, self_, other_)))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.remainder(cp, self_, other_)))
@@ -431,15 +431,15 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    plan = rules.pointwise(self.array, exponent)
+def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
     self_, exponent_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.power_scalar(cp, self_, exponent_)))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
-    plan = rules.pointwise(self.array, exponent)
+def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -447,8 +447,8 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
 
 
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, exponent)
+def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
+    plan = rules.power_to_number(self.array, exponent)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power_scalar(cp, self_, exponent_, out=plan.out(target)), target)
@@ -456,8 +456,8 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
-def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
-    plan = rules.pointwise(self, exponent.array)
+def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
+    plan = rules.power_of_number(self, exponent.array)
     self_, exponent_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.power(cp, self_, exponent_)))
 
@@ -540,7 +540,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-def clamp_default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.clamp(cp, self_, min_, max_)))
@@ -563,21 +563,21 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
-def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
+def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
-def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
+def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
     plan = rules.where(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
-def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
+def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
     plan = rules.where(condition.array, self, other)
     condition_, self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.where(condition_, self_, other_)))
@@ -1198,14 +1198,14 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_and(self_, other_)))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_and(self_, other_)))
@@ -1237,14 +1237,14 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_or(self_, other_)))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_or(self_, other_)))
@@ -1276,14 +1276,14 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
-def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_xor(self_, other_)))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
-def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.bitwise_xor(self_, other_)))
@@ -1390,14 +1390,14 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def eq_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.equal(self_, other_)))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
-def eq_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
@@ -1439,14 +1439,14 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def ne_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.not_equal(self_, other_)))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
-def ne_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
@@ -1488,14 +1488,14 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def lt_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.less(self_, other_)))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
-def lt_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
@@ -1537,14 +1537,14 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def le_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.less_equal(self_, other_)))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
-def le_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
@@ -1586,14 +1586,14 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def gt_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.greater(self_, other_)))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
-def gt_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
@@ -1635,14 +1635,14 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
+def ge_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.greater_equal(self_, other_)))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
-def ge_Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
@@ -1665,42 +1665,42 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-def sum_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
+def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return wrap(plan.lay_out(cp.sum(self_)))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-def sum_dim_IntList(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
+def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.total(cp, self_, dim, keepdim, dtype)))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-def prod_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
+def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return wrap(plan.lay_out(cp.prod(self_)))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
+def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.product(cp, self_, dim, keepdim, dtype)))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
-def mean_default(self: Tensor, dtype: DTypeLike | None) -> Tensor:
+def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return wrap(plan.lay_out(cp.mean(self_)))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -1709,21 +1709,21 @@ def mean_dtype_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-def mean_dim(self: Tensor, dim: Sequence[int] | int | None, keepdim: bool, dtype: DTypeLike | None) -> Tensor:
+def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.average(cp, self_, dim, keepdim, dtype)))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-def amax_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
+def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.largest(cp, self_, dim, keepdim)))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-def amin_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool) -> Tensor:
+def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.smallest(cp, self_, dim, keepdim)))
@@ -1753,7 +1753,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-def any_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
+def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.truth_of_any(cp, self_, dim, keepdim)))
@@ -1783,7 +1783,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-def all_dims(self: Tensor, dim: Sequence[int] | None, keepdim: bool) -> Tensor:
+def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.truth_of_all(cp, self_, dim, keepdim)))
@@ -1882,28 +1882,28 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-def var_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.variance(cp, self_, dim, correction, keepdim)))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-def std_correction(self: Tensor, dim: Sequence[int] | int | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.deviation(cp, self_, dim, correction, keepdim)))
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-def cumsum_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.running_total(cp, self_, dim, dtype)))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-def cumprod_default(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     return wrap(plan.lay_out(reductions_kernels.running_product(cp, self_, dim, dtype)))
@@ -1944,7 +1944,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
-def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.addmm(self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.matrix_product_sum(cp, self_, mat1_, mat2_, beta, alpha)))
@@ -1961,7 +1961,7 @@ def detach(self: Tensor) -> Tensor:
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-def view(self: Tensor, size: Sequence[int]) -> Tensor:
+def view(self: Tensor, size: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.view(cp, self.array, size))
 
 
@@ -1981,12 +1981,12 @@ def numpy_T(self: Tensor) -> Tensor:
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
-def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
+def permute(self: Tensor, dims: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.permute(cp, self.array, dims))
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-def expand(self: Tensor, size: Sequence[int], implicit: bool) -> Tensor:
+def expand(self: Tensor, size: list[int], implicit: bool) -> Tensor:
     return wrap_view(self, shapes_kernels.expand(cp, self.array, size, implicit))
 
 
@@ -2016,7 +2016,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
-def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+def squeeze_dims(self: Tensor, dim: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.squeeze_dims(cp, self.array, dim))
 
 
@@ -2031,7 +2031,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int) -> list[Tensor]:
+def split_with_sizes(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.split_sizes(cp, self.array, split_sizes, dim))
 
 
@@ -2041,7 +2041,7 @@ def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
-def cat_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
+def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
@@ -2049,7 +2049,7 @@ def cat_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
-def stack_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
+def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
@@ -2057,7 +2057,7 @@ def stack_default(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
@@ -2065,7 +2065,7 @@ def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
-def index_put_default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.like(self.array)
     (self_,) = plan.operands
@@ -2087,7 +2087,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> 
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
-def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     return wrap(plan.lay_out(indexing_kernels.fill_where(cp, self_, mask_, value)))
@@ -2137,7 +2137,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 #     Tensor, Tensor)
 def native_layer_norm_default(
     input: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
@@ -2155,10 +2155,10 @@ def native_layer_norm_default(
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def empty_memory_format(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
@@ -2169,11 +2169,11 @@ def empty_memory_format(
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def empty_strided(
-    size: Sequence[int],
-    stride: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    stride: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
@@ -2183,10 +2183,10 @@ def empty_strided(
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def zeros(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
@@ -2196,10 +2196,10 @@ def zeros(
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def ones(
-    size: Sequence[int],
-    dtype: DTypeLike | None,
+    size: list[int],
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
@@ -2209,11 +2209,11 @@ def ones(
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def full(
-    size: Sequence[int],
-    fill_value: Scalar,
-    dtype: DTypeLike | None,
+    size: list[int],
+    fill_value: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.full(size, fill_value, dtype=dtype, device=device)
@@ -2223,12 +2223,12 @@ def full(
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 def arange_start_step(
-    start: Scalar,
-    end: Scalar,
-    step: Scalar,
-    dtype: DTypeLike | None,
+    start: Any,
+    end: Any,
+    step: Any,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.arange(start, end, step, dtype=dtype, device=device)
@@ -2238,12 +2238,12 @@ def arange_start_step(
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def linspace(
-    start: Scalar,
-    end: Scalar,
+    start: Any,
+    end: Any,
     steps: int,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
@@ -2255,9 +2255,9 @@ def linspace(
 def eye_m(
     n: int,
     m: int,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.eye(n, m, dtype=dtype, device=device)
@@ -2269,9 +2269,9 @@ def eye_m(
 def randperm_generator(
     n: int,
     generator: Generator | None,
-    dtype: DTypeLike | None,
+    dtype: DType | None,
     layout: Layout | None,
-    device: Device | str | None,
+    device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty([n], dtype=dtype, device=device)
@@ -2280,7 +2280,7 @@ def randperm_generator(
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.uniform(cp, self_, from_, to, generator)))
 
@@ -2315,7 +2315,7 @@ def random_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.bernoulli(cp, self_, generator)))
 
@@ -2360,7 +2360,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
-def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
+def fill_Scalar(self: Tensor, value: Any) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.fill_with_number(cp, self_, value)))
@@ -2394,7 +2394,7 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def add_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
+def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2410,7 +2410,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2426,7 +2426,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if alpha != 1 or other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
@@ -2439,7 +2439,7 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2455,7 +2455,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> T
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2471,7 +2471,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def add__Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
@@ -2483,7 +2483,7 @@ def add__Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
+def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2499,7 +2499,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2515,7 +2515,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
-def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
     if (
@@ -2534,7 +2534,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2550,7 +2550,7 @@ def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> T
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2566,7 +2566,7 @@ def sub__Scalar(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-def sub__Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
@@ -2578,9 +2578,9 @@ def sub__Scalar_dense(self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
+def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    other_, self_ = plan.operands
     target = plan.target(out)
     plan.store(
         cp.subtract(
@@ -2594,9 +2594,9 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> 
 
 
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
-def rsub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
+def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+    other_, self_ = plan.operands
     target = plan.target(out)
     plan.store(
         cp.subtract(
@@ -2641,7 +2641,7 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def mul_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2650,7 +2650,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def mul__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other)
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2659,7 +2659,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def mul__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
@@ -2707,7 +2707,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2716,7 +2716,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def div__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2725,7 +2725,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def div__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
@@ -2737,7 +2737,7 @@ def div__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
-def div_Scalar_mode_out(self: Tensor, other: Scalar, rounding_mode: str | None, out: Tensor) -> Tensor:
+def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
     plan = rules.pointwise(
         self.array,
         other,
@@ -2751,7 +2751,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, rounding_mode: str | None, 
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
-def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
     plan = rules.pointwise(
         self.array,
         other,
@@ -2765,7 +2765,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> 
 
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def floor_divide_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2774,7 +2774,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2801,7 +2801,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2810,7 +2810,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -2819,7 +2819,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -2828,8 +2828,8 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Ten
 
 
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
-def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, exponent.array)
+def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
+    plan = rules.power_of_number(self, exponent.array)
     self_, exponent_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.power(cp, self_, exponent_, out=plan.out(target)), target)
@@ -2891,7 +2891,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
-def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.target(out)
@@ -2900,7 +2900,7 @@ def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
-def clamp__default(self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
@@ -3673,7 +3673,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_and_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3682,7 +3682,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -3691,7 +3691,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3736,7 +3736,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_or_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3745,7 +3745,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -3754,7 +3754,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3799,7 +3799,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3808,7 +3808,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -3817,7 +3817,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3950,7 +3950,7 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -3959,7 +3959,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def eq__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -3968,7 +3968,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def eq__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
@@ -4011,7 +4011,7 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -4020,7 +4020,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def ne__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -4029,7 +4029,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ne__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
@@ -4077,7 +4077,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -4086,7 +4086,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def lt__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -4095,7 +4095,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def lt__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
@@ -4143,7 +4143,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -4152,7 +4152,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def le__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -4161,7 +4161,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def le__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
@@ -4209,7 +4209,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -4218,7 +4218,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def gt__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -4227,7 +4227,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def gt__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
@@ -4275,7 +4275,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
-def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.target(out)
@@ -4284,7 +4284,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
+def ge__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
     target = plan.inplace(self)
@@ -4293,7 +4293,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
-def ge__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
+def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
@@ -4305,7 +4305,7 @@ def ge__Scalar_dense(self: Tensor, other: Scalar) -> Tensor:
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4314,13 +4314,7 @@ def sum_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def sum_IntList_out(
-    self: Tensor,
-    dim: Sequence[int] | int | None,
-    keepdim: bool,
-    dtype: DTypeLike | None,
-    out: Tensor,
-) -> Tensor:
+def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4329,7 +4323,7 @@ def sum_IntList_out(
 
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4338,7 +4332,7 @@ def prod_out(self: Tensor, dtype: DTypeLike | None, out: Tensor) -> Tensor:
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4347,13 +4341,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DTypeLike | None,
 
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def mean_out(
-    self: Tensor,
-    dim: Sequence[int] | int | None,
-    keepdim: bool,
-    dtype: DTypeLike | None,
-    out: Tensor,
-) -> Tensor:
+def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4362,7 +4350,7 @@ def mean_out(
 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amax_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor) -> Tensor:
+def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4371,7 +4359,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor)
 
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def amin_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool, out: Tensor) -> Tensor:
+def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4389,7 +4377,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def any_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4407,7 +4395,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
 
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def all_dims_out(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Tensor) -> Tensor:
+def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4435,13 +4423,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 
 # var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
-def var_correction_out(
-    self: Tensor,
-    dim: Sequence[int] | int | None,
-    correction: Scalar | None,
-    keepdim: bool,
-    out: Tensor,
-) -> Tensor:
+def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4451,13 +4433,7 @@ def var_correction_out(
 
 # std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
 #     -> Tensor(a!)
-def std_correction_out(
-    self: Tensor,
-    dim: Sequence[int] | int | None,
-    correction: Scalar | None,
-    keepdim: bool,
-    out: Tensor,
-) -> Tensor:
+def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4466,7 +4442,7 @@ def std_correction_out(
 
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumsum_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4475,7 +4451,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) -> 
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
@@ -4484,7 +4460,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
-def cumprod_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) -> Tensor:
+def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4493,7 +4469,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DTypeLike | None, out: Tensor) ->
 
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(self: Tensor, dim: int, dtype: DTypeLike | None) -> Tensor:
+def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
@@ -4544,7 +4520,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
 
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.addmm(self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
@@ -4556,7 +4532,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.addmm(self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
@@ -4568,7 +4544,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
+def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
@@ -4578,7 +4554,7 @@ def cat_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
 
 
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
-def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
+def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
@@ -4588,7 +4564,7 @@ def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
 
 
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
-def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], out: Tensor) -> Tensor:
+def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
@@ -4598,13 +4574,7 @@ def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], out: Tensor
 
 
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
-def index_put_out(
-    self: Tensor,
-    indices: Sequence[Tensor | None],
-    values: Tensor,
-    accumulate: bool,
-    out: Tensor,
-) -> Tensor:
+def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.like(self.array)
     (self_,) = plan.operands
@@ -4614,7 +4584,7 @@ def index_put_out(
 
 
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
-def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.like(self.array)
     (self_,) = plan.operands
@@ -4642,7 +4612,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Tensor:
+def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
@@ -4651,7 +4621,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, out: Tenso
 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
-def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     plan = rules.masked(self.array, mask.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
@@ -4735,7 +4705,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -
 #     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
 def native_layer_norm_out(
     input: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: list[int],
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
@@ -4761,7 +4731,7 @@ def native_layer_norm_out(
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -4770,7 +4740,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -4851,7 +4821,7 @@ def random__default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli(cp, self_, generator, out=plan.out(target)), target)
@@ -4895,7 +4865,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
-def fill_Scalar_out(self: Tensor, value: Scalar, out: Tensor) -> Tensor:
+def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
@@ -4904,7 +4874,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, out: Tensor) -> Tensor:
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
-def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
+def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     plan = rules.overwritten(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)

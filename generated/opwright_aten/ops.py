@@ -8841,7 +8841,7 @@ __local_scalar_dense = Operator(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="aten.yaml:1459",
+    where="aten.yaml:1457",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 

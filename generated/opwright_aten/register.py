@@ -494,7 +494,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("aten::to.dtype", "CompositeImplicitAutograd", COMPOSITES, "to_dtype", "", ""),
     ("aten::to.other", "CompositeImplicitAutograd", COMPOSITES, "to_other", "", ""),
     ("aten::type_as", "CompositeImplicitAutograd", COMPOSITES, "type_as", "", ""),
-    ("aten::item", "CompositeImplicitAutograd", COMPOSITES, "item", "", ""),
+    ("aten::item", "CompositeImplicitAutograd", "opwright.kernels.composites", "item", "", ""),
     ("aten::_local_scalar_dense", "CPU", KERNELS_CPU, "_local_scalar_dense", "", ""),
     ("aten::_local_scalar_dense", "CUDA", KERNELS_CUDA, "_local_scalar_dense", "", ""),
     ("aten::add.out", "CPU", KERNELS_CPU, "add_out", "", ""),

@@ -202,7 +202,7 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
         if dtype.kind == "i" and value >> (bits - 1):
             value -= 1 << bits
         return dtype.type(value)
-    if isinstance(value, complex) and dtype not in COMPLEX:
+    if isinstance(value, complex) and dtype not in COMPLEX and dtype is not bool_:
         value = value.real
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype)[()]

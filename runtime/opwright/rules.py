@@ -100,9 +100,7 @@ def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object) -> Form:
     shapes = [() if isinstance(operand, _NUMBERS) else operand.shape for operand in given]
     shape = layouts.broadcast_shapes(shapes)
     _check_devices(given)
-    strides = layouts.pointwise_strides(
-        shape, [((), ()) if isinstance(operand, _NUMBERS) else (operand.shape, element_strides(operand)) for operand in given]
-    )
+    strides = layouts.pointwise_strides(shape, [_extent(operand, common) for operand in given])
     casts = tuple(operand is not None and _needs_cast(operand, compute) for operand in operands)
     return Form(shape, strides, result, common, compute, produces, casts if any(casts) else ())
 
@@ -385,7 +383,7 @@ def where(condition: Any, self: Any, other: Any) -> Plan:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     common = result_type(self, other)
     operands = (condition, self, other)
-    extents = [_extent(operand) for operand in operands]
+    extents = [_extent(condition, condition.dtype), _extent(self, common), _extent(other, common)]
     shape = layouts.broadcast_shapes([sizes for sizes, _ in extents])
     _check_devices([operand for operand in operands if not isinstance(operand, _NUMBERS)])
     casts = (condition.dtype == uint8, _needs_cast(self, common), _needs_cast(other, common))
@@ -396,20 +394,24 @@ def where(condition: Any, self: Any, other: Any) -> Plan:
     return plan
 
 
-def _extent(operand: Any) -> tuple[Shape, Shape]:
-    return ((), ()) if isinstance(operand, _NUMBERS) else (operand.shape, element_strides(operand))
+def _extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
+    """Shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
+    if isinstance(operand, _NUMBERS):
+        return (), ()
+    return operand.shape, element_strides(operand) if operand.dtype == common else like(operand).strides
 
 
 def masked(self: Any, mask: Any) -> Plan:
     """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
-    plan = Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self,))
+    plan = Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, mask))
     plan.pointwise = True
     return plan
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
-    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions.
+    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions, which the
+    kernel gets in its place.
 
     The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not neighbours.
     Raises IndexError where masks or positions do not fit.
@@ -433,7 +435,7 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     for each in given:
         steps = _steps_along(found, each)
         rows.append(((1,) * len(before) + found + (1,) * len(after), (0,) * len(before) + steps + (0,) * len(after)))
-    return Plan(Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype)), (self,))
+    return Plan(Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype)), (self, positions))
 
 
 def _steps_along(shape: Shape, position: Any) -> Shape:
@@ -478,7 +480,7 @@ def index_select(self: Any, dim: int, index: Any) -> Plan:
     if not self.ndim and length != 1:
         raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
     shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self,))
+    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, index))
 
 
 def gather(self: Any, dim: int, index: Any) -> Plan:
@@ -494,7 +496,7 @@ def gather(self: Any, dim: int, index: Any) -> Plan:
                 f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than "
                 f"self {list(self.shape)} apart from dimension {dim}"
             )
-    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self,))
+    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))
 
 
 def addmm(self: Any, mat1: Any, mat2: Any) -> Plan:
@@ -554,12 +556,29 @@ def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: A
     return Plan(Form(shape, layouts.contiguous_strides(shape), kept), (input,))
 
 
-def overwritten(self: Any, *, accepts: str | None = None) -> Plan:
+def overwritten(self: Any, *, accepts: str | None = None, memory_format: object = None) -> Plan:
     """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place as it is (`fill`)."""
-    plan = like(self)
+    plan = like(self, memory_format=memory_format)
     _check_accepted(accepts, plan.dtype)
     plan.pointwise = True
     return plan
+
+
+def power_to_number(self: Any, exponent: Any) -> Plan:
+    """`self ** number`. Raises RuntimeError for an integer to a negative power."""
+    plan = pointwise(self, exponent)
+    if plan.dtype not in FLOATING and plan.dtype not in COMPLEX and exponent.real < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return plan
+
+
+def power_of_number(self: Any, exponent: Any) -> Plan:
+    """`number ** exponent`; contiguous."""
+    plan = pointwise(self, exponent, accepts="integer floating complex")
+    form = plan.form
+    shape, casts = form.shape, form.casts
+    strides = layouts.contiguous_strides(shape)
+    return Plan(Form(shape, strides, form.dtype, form.common, form.compute, form.produces, casts), (self, exponent))
 
 
 def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:

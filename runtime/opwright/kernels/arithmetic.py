@@ -85,11 +85,9 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
 
 
 def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
-    """`self ** exponent` for a number. Raises RuntimeError for an integer to a negative power."""
+    """`self ** exponent` for a number."""
     if self.dtype.kind == "b":
         return power(xp, self, exponent, out)
-    if self.dtype.kind in "iu" and exponent < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
     if exponent == 2:
         return xp.multiply(self, self, out=out)
     return xp.power(self, exponent, out=out)

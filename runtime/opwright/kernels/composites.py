@@ -8,7 +8,7 @@ from typing import Any
 
 import opwright
 from opwright import layouts, rules
-from opwright.devices import as_device, backend_of, element_strides
+from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.kernels.shapes import infer_size, view_strides
 from opwright.storage import as_strided as stride_storage
@@ -205,13 +205,26 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
 # Copies
 
 
+def item(self: Operand) -> complex:
+    """The one element as a Python number. Raises RuntimeError unless there is exactly one."""
+    count = prod(self.shape)
+    if count != 1:
+        raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+    number: complex = opwright.ops.aten._local_scalar_dense(self)
+    return number
+
+
 def contiguous(self: Operand, memory_format: Any) -> Operand:
     """The tensor itself if its elements lie in the order that `memory_format` says, else a copy in which they do."""
-    is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
-    in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
-    if in_order(tuple(self.shape), _strides(self)):
+    if _lies_in(self, memory_format):
         return self
     return opwright.ops.aten.clone(self, memory_format=memory_format)
+
+
+def _lies_in(self: Operand, memory_format: Any) -> bool:
+    is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
+    in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
+    return in_order(tuple(self.shape), _strides(self))
 
 
 def empty_like(
@@ -245,7 +258,7 @@ def to(
     """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked for."""
     array = _array(self)
     wanted = None if device is None else as_device(device)
-    same_format = memory_format is None or memory_format is opwright.preserve_format or contiguous(self, memory_format) is self
+    same_format = memory_format in (None, opwright.preserve_format) or _lies_in(self, memory_format)
     if (
         not copy
         and (dtype is None or as_dtype(dtype) == array.dtype)

@@ -14,8 +14,8 @@ Array = Any
 
 
 def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Array:
-    """`index`: the elements at the broadcast positions; None takes a dimension whole, a mask the positions where it is true."""
-    index = _as_index(self, indices)
+    """`index`: the elements at the broadcast positions; None takes a dimension whole. Masks have become positions."""
+    index = tuple([slice(None) if each is None else each for each in indices])
     try:
         return self[index]
     except IndexError as error:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from opwright.dtypes import FLOATING, bfloat16, bool_, float16, float32, float64, int64, to_real
+from opwright.dtypes import COMPLEX, FLOATING, bfloat16, bool_, float16, float32, float64, int64, to_real
 from opwright.generator import Generator, default_generator
 from opwright.kernels.copying import new_or
 
@@ -27,7 +28,11 @@ def uniform(
     """Numbers in [from, to)."""
     if not from_ <= to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    return _placed(xp, self, (generator or default_generator).uniform(self.size, self.dtype, from_, to), out)
+    source = generator or default_generator
+    if self.dtype in COMPLEX:
+        parts = source.uniform(2 * self.size, to_real(self.dtype), from_, to)
+        return _placed(xp, self, parts.view(self.dtype), out)
+    return _placed(xp, self, source.uniform(self.size, self.dtype, from_, to), out)
 
 
 def normal(
@@ -37,10 +42,14 @@ def normal(
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = generator or default_generator
-    if self.dtype.kind != "c":
+    if self.dtype in COMPLEX:
+        parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
+        return _placed(xp, self, parts.view(self.dtype), out)
+    if (self if out is None else out).flags.c_contiguous:
         return _placed(xp, self, source.normal(self.size, self.dtype, mean, std), out)
-    parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
-    return _placed(xp, self, parts.view(self.dtype), out)
+    # Where the elements have gaps PyTorch draws them one by one, as it does for fewer than 16.
+    few = [source.normal(min(15, self.size - i), self.dtype, mean, std) for i in range(0, self.size, 15)]
+    return _placed(xp, self, np.concatenate(few) if few else np.empty(0, self.dtype), out)
 
 
 def random_between(
@@ -75,6 +84,8 @@ def _largest_integer(dtype: Any) -> int:
 
 def _check_bound(name: str, bound: int, dtype: Any) -> None:
     if dtype in FLOATING:
+        if abs(bound) > float(ml_dtypes.finfo(dtype).max):
+            raise RuntimeError(f"{name} is out of bounds for {dtype}")
         return
     low = 0 if dtype == bool_ else int(np.iinfo(dtype).min)
     if not low <= bound <= _largest_integer(dtype):
@@ -94,8 +105,10 @@ def bernoulli_of(
     if not bool(np.all((chances >= 0) & (chances <= 1))):
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
     compute = float64 if chances.dtype == float64 else float32
-    drawn = (generator or default_generator).uniform(self.size, compute)
-    return _placed(xp, self, drawn < np.broadcast_to(chances, self.shape).reshape(-1).astype(compute), out)
+    target = xp.empty(self.shape, self.dtype) if out is None else out
+    drawn = _placed(np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None)
+    target[...] = xp.asarray(drawn < chances)
+    return target
 
 
 def randperm(

@@ -79,7 +79,7 @@ def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, k
     if self.dtype in COMPLEX:
         squares = distance.real**2 + distance.imag**2
     else:
-        squares = xp.multiply(distance, distance, out=distance)
+        squares = xp.multiply(distance, distance)
     summed = xp.sum(squares, axis=over, keepdims=keepdim)
     return xp.true_divide(summed, freedom, dtype=squares.dtype)
 

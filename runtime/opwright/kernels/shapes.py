@@ -65,7 +65,7 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
         if i < new:
             if size[i] < 0:
                 raise RuntimeError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
-            strides[i] = following if size[i] == 1 else 0
+            strides[i] = following if size[i] == 1 and self.ndim else 0
         else:
             have = self.shape[i - new]
             shape[i] = have if size[i] == -1 else size[i]
@@ -95,7 +95,7 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
 def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
     """Every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises RuntimeError unless step > 0."""
     if not self.ndim:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
     if step <= 0:
         raise RuntimeError("slice step must be positive")

@@ -1,0 +1,35 @@
+"""The operators that `schemas/aten.yaml` declares, with the variants made of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from opwright_codegen.model import Operator
+from opwright_codegen.read import read
+from opwright_codegen.schema import SchemaKind
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """By the name without the namespace."""
+    found = read([ROOT / "schemas" / "aten.yaml"], tags=ROOT / "schemas" / "tags.yaml")
+    return {name.removeprefix("aten::"): operator for name, operator in found.operators.items()}
+
+
+@cache
+def functional_of(name: str) -> str:
+    """The operator whose samples serve this one: the functional one of its group; its own name without one."""
+    signature = operators()[name].schema.signature()
+    for other, operator in operators().items():
+        if operator.schema.kind is SchemaKind.FUNCTIONAL and operator.schema.signature() == signature:
+            return other
+    base, _, overload = name.partition(".")
+    return f"{base.removesuffix('_')}{'.' + overload if overload else ''}"
+
+
+def of_kind(*kinds: SchemaKind) -> list[str]:
+    """The names of operators of these kinds, in the order of their declarations."""
+    return [name for name, operator in operators().items() if operator.schema.kind in kinds]

@@ -1,0 +1,220 @@
+"""Every declared operator and variant against PyTorch: values, dtypes, shapes, strides and classes of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import opwright
+import pytest
+from declared import functional_of, of_kind, operators
+from opwright_codegen.schema import SchemaKind
+from samples import NO_SAMPLES, SAMPLES
+from sampling import Sample, sample
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from oracle import call, copied, difference, to_opwright, to_torch  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+# What PyTorch does and we do not, one reason a line. Differences are by operator and the samples they concern.
+from known_differences import is_known  # noqa: E402
+
+# Contents are arbitrary.
+UNINITIALISED = ("empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "resize_", "resize")
+
+
+def ours(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(opwright.ops.aten, base), overload or "default")
+
+
+def theirs(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def has_values(name: str) -> bool:
+    return name.partition(".")[0] not in UNINITIALISED
+
+
+def samples_of(name: str) -> Iterator[Sample]:
+    found = SAMPLES.get(name) or SAMPLES.get(functional_of(name))
+    if found is None:
+        pytest.skip(NO_SAMPLES[functional_of(name)])
+    yield from found()
+
+
+def compare(name: str, each: Callable[[Sample], str | None]) -> None:
+    """Fail with what differs, of all samples together."""
+    found = []
+    for one in samples_of(name):
+        opwright.manual_seed(7)
+        torch.manual_seed(7)
+        problem = each(one)
+        if problem is not None and not is_known(name, one, problem):
+            found.append(f"{name}{one}: {problem}")
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:12]), pytrace=False)
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.FUNCTIONAL))
+def test_functional(name: str) -> None:
+    def each(one: Sample) -> str | None:
+        mine, other = call(ours(name), one, to_opwright), call(theirs(name), one, to_torch)
+        return difference(mine, other, values=has_values(name))
+
+    if name in NO_SAMPLES:
+        pytest.skip(NO_SAMPLES[name])
+    compare(name, each)
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.INPLACE))
+def test_in_place(name: str) -> None:
+    def each(one: Sample) -> str | None:
+        mine_self, their_self = to_opwright(copied(one.args[0])), to_torch(copied(one.args[0]))
+        rest = Sample(one.args[1:], one.kwargs)
+        mine = call(lambda *args, **kwargs: ours(name)(mine_self, *args, **kwargs), rest, to_opwright)
+        other = call(lambda *args, **kwargs: theirs(name)(their_self, *args, **kwargs), rest, to_torch)
+        if not isinstance(mine, Exception) and mine is not mine_self:
+            return "the result is not self"
+        if isinstance(mine, Exception) and isinstance(other, Exception):
+            mine, other = (mine, other) if difference(mine, other) else (mine_self, their_self)
+        return difference(mine, other, values=has_values(name))
+
+    if not isinstance(next(samples_of(name)).args[0], np.ndarray):
+        pytest.skip("its self is a number")
+    compare(name, each)
+
+
+def written(name: str) -> list[str]:
+    return [argument.name for argument in operators()[name].schema.out_arguments]
+
+
+def expected_results(name: str, one: Sample) -> list[Any] | None:
+    """What PyTorch writes into empty `out` tensors of the dtypes it would choose; None where it raises."""
+    plain = call(theirs(functional_of(name)), one, to_torch)
+    if isinstance(plain, Exception):
+        return None
+    return list(plain) if isinstance(plain, tuple) else [plain]
+
+
+@pytest.mark.parametrize("filled", [False, True], ids=["resized", "strided"])
+@pytest.mark.parametrize("name", of_kind(SchemaKind.OUT))
+def test_out(name: str, filled: bool) -> None:
+    def each(one: Sample) -> str | None:
+        results = expected_results(name, one)
+        if results is None or any(not hasattr(result, "dtype") for result in results):
+            return None
+        mine_outs, their_outs = {}, {}
+        for out, result in zip(written(name), results, strict=True):
+            made = (
+                torch.zeros((*result.shape, 2), dtype=result.dtype)[..., 0] if filled else torch.empty(0, dtype=result.dtype)
+            )
+            their_outs[out] = made
+            mine_outs[out] = to_opwright(copied(array_of(made))) if filled else opwright.empty([0], dtype=array_of(made).dtype)
+        mine = call(lambda *args, **kwargs: ours(name)(*args, **kwargs, **mine_outs), one, to_opwright)
+        opwright_result = list(mine) if isinstance(mine, tuple) else [mine]
+        torch.manual_seed(7)
+        other = call(lambda *args, **kwargs: theirs(name)(*args, **kwargs, **their_outs), one, to_torch)
+        if not isinstance(mine, Exception) and any(a is not b for a, b in zip(opwright_result, mine_outs.values(), strict=True)):
+            return "the result is not out"
+        return difference(mine, other, values=has_values(name))
+
+    compare(name, each)
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    from oracle import numpy_of
+
+    if tensor.dtype == torch.bfloat16:
+        return numpy_of(tensor) if tensor.is_contiguous() else _strided_bfloat16(tensor)
+    return tensor.numpy()
+
+
+def _strided_bfloat16(tensor: Any) -> np.ndarray:
+    import ml_dtypes
+
+    return tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in of_kind(SchemaKind.FUNCTIONAL) if "method" in operators()[name].variants]
+)
+def test_method(name: str) -> None:
+    """A method is the operator: one call of each that PyTorch's method of that name answers."""
+    base = name.partition(".")[0]
+    for one in samples_of(name):
+        args = [to_opwright(arg) for arg in one.args]
+        if not isinstance(args[0], opwright.Tensor):
+            continue
+        direct = call(ours(name), one, to_opwright)
+        if isinstance(direct, Exception):
+            continue
+        opwright.manual_seed(7)
+        direct = call(ours(name), one, to_opwright)
+        opwright.manual_seed(7)
+        found = getattr(args[0], base)(*args[1:], **one.kwargs)
+        assert same(found, direct)
+        return
+
+
+def same(found: Any, expected: Any) -> bool:
+    if isinstance(expected, list | tuple):
+        return len(found) == len(expected) and all(same(a, b) for a, b in zip(found, expected, strict=True))
+    if not isinstance(expected, opwright.Tensor):
+        return bool(found == expected)
+    a, b = found.array, expected.array
+    return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.FUNCTIONAL))
+def test_plain_arrays(name: str) -> None:
+    """Arrays in, arrays out: the same values, dtypes and strides as with tensors, the same class of error."""
+    if name in NO_SAMPLES:
+        pytest.skip(NO_SAMPLES[name])
+    for count, one in enumerate(samples_of(name)):
+        if not any(isinstance(leaf, np.ndarray) for arg in (*one.args, *one.kwargs.values()) for leaf in leaves(arg)):
+            continue
+        opwright.manual_seed(7)
+        wrapped = call(ours(name), one, to_opwright)
+        opwright.manual_seed(7)
+        plain = call(ours(name), one, lambda value: value)
+        assert type(plain) is type(wrapped) if isinstance(wrapped, Exception) else agree(plain, wrapped, has_values(name)), (
+            f"{name}{one}: {plain!r}, with tensors {wrapped!r}"
+        )
+        if count > 150:
+            break
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for each in value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def agree(plain: Any, wrapped: Any, values: bool) -> bool:
+    if isinstance(wrapped, list | tuple):
+        return len(plain) == len(wrapped) and all(agree(a, b, values) for a, b in zip(plain, wrapped, strict=True))
+    if not isinstance(wrapped, opwright.Tensor):
+        return bool(plain == wrapped or plain != plain)
+    array = wrapped.array
+    if type(plain) is not np.ndarray or (plain.dtype, plain.shape, plain.strides) != (array.dtype, array.shape, array.strides):
+        return False
+    return not values or plain.tobytes() == array.tobytes()
+
+
+def test_every_operator_has_samples_or_a_reason() -> None:
+    missing = [name for name in operators() if functional_of(name) not in SAMPLES and functional_of(name) not in NO_SAMPLES]
+    assert not missing
+
+
+def test_every_entry_of_the_table_is_an_operator() -> None:
+    functional = {functional_of(name) for name in operators()}
+    assert not [name for name in (*SAMPLES, *NO_SAMPLES) if name not in functional]
+
+
+__all__ = ["sample"]
