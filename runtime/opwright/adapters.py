@@ -61,7 +61,7 @@ def adapt_array_kernel(operator: Operator, function: Function) -> Function:
 
     def call(*args: Any) -> Any:
         arrays = list(args)
-        for position, is_list, _ in tensors:
+        for position, is_list, *_ in tensors:
             value = arrays[position]
             if is_list and value is not None:
                 arrays[position] = [None if item is None else item.array for item in value]

@@ -16,12 +16,14 @@ from opwright.keys import (
     CPU,
     DENSE_CPU,
     META,
+    NO_KEYS,
     ODD,
     PRIVATE,
+    RUNTIME,
     DispatchKey,
     KeySet,
-)  # fmt: skip
-from opwright.plain_arrays import call_with_arrays
+)
+from opwright.plain_arrays import call_with_arrays, unwrap
 from opwright.registrations import (
     ArrayKernel,
     BackendSelect,
@@ -33,7 +35,7 @@ from opwright.registrations import (
     Unbound,
     UserKernel,
     Wrapper,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
@@ -45,7 +47,8 @@ Function = Callable[..., Any]
 
 def compose(operator: Operator, keys: int) -> Function:
     """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
-    key, entry = operator.first_entry(_start(keys))
+    keys = _start(keys)
+    key, entry = operator.first_entry(keys)
     registration = entry.registration
     if registration is None:
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
@@ -80,7 +83,9 @@ def compose(operator: Operator, keys: int) -> Function:
 
 def _start(keys: int) -> int:
     """The keys to look through. A call without tensors begins where its backend is selected."""
-    return keys if keys & ~PRIVATE else keys | BACKEND_SELECT
+    if keys == NO_KEYS:
+        return 0
+    return keys if keys & RUNTIME else keys | BACKEND_SELECT
 
 
 def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
@@ -97,7 +102,7 @@ def compose_arrays(operator: Operator) -> Function:
         case Shim(arrays=function) if function is not None:
             return function
         case Composite(function):
-            return function
+            return lambda *args: unwrap(function(*args))
         case _:
             return lambda *args: call_with_arrays(operator, args)
 

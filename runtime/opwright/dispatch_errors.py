@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.dispatch_table import Entry
 from opwright.errors import DispatchError
-from opwright.keys import DispatchKey, KeySet, is_served_by_autograd_other
+from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
 from opwright.registrations import Registration, Unbound
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
     """No kernel, or only fallthroughs, at every key of the call."""
     if key is not DispatchKey.Undefined:
         problem = f"could not run {operator.name} with arguments of {key.name}: no kernel is registered for {key.name}"
-    elif keys and len(KeySet(keys)):
+    elif keys & RUNTIME & ~BACKEND_SELECT:
         problem = (
             f"could not run {operator.name}: every key of {KeySet(keys)} falls through, and no kernel is left to run"
         )

@@ -126,16 +126,17 @@ class Operator:
         Raises ArgumentError for what is no tensor where one is declared, DispatchError where no kernel serves the keys.
         """
         keys = 0
-        for position, is_list, is_optional in self.signature.tensors:
+        for position, is_list, is_optional, has_optional_items in self.signature.tensors:
             value = args[position]
             if isinstance(value, Tensor) and not is_list:
                 keys |= value.keys
-            elif value is None and is_optional and not (is_list and self.signature.types[position][-1] != "?"):
-                continue
-            elif is_list and type(value) is list and all(isinstance(item, Tensor) for item in value):
+            elif is_list and type(value) is list:
                 for item in value:
-                    keys |= item.keys
-            else:
+                    if isinstance(item, Tensor):
+                        keys |= item.keys
+                    elif item is not None or not has_optional_items:
+                        return self._call_uncommon(args)
+            elif value is not None or not is_optional:
                 return self._call_uncommon(args)
         modes = active_modes()
         if modes is not None:

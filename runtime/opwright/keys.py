@@ -62,6 +62,8 @@ DENSE_PRIVATEUSE3: Final = PRIVATEUSE3 | ADINPLACEORVIEW | AUTOGRAD_PRIVATEUSE3
 
 # Not a keyset: the table entry for plain NumPy arrays alone, with no mode switched on.
 ARRAYS: Final = -1
+# Nor is this: the entry for redispatch to no key at all. (A call without keys begins where a backend is selected.)
+NO_KEYS: Final = -2
 
 
 class DispatchKey(enum.Enum):

@@ -148,15 +148,14 @@ def _types_decide(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, A
 def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) -> None:
     """Raise ArgumentError where a tensor is declared and something else is given."""
     signature = operator.signature
-    for position, is_list, _ in signature.tensors:
+    for position, is_list, is_optional, has_optional_items in signature.tensors:
         value = bound[position]
-        text = signature.types[position]
-        if value is None and text[-1] == "?":
+        if value is None and is_optional:
             continue
         if not is_list:
             fits = _is_tensor(value, takes_scalars)
         elif isinstance(value, list | tuple):
-            fits = all(_is_tensor(item, takes_scalars) or (item is None and "?[" in text) for item in value)
+            fits = all(_is_tensor(item, takes_scalars) or (item is None and has_optional_items) for item in value)
         else:
             fits = False
         if not fits:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opwright.devices import is_array
 from opwright.errors import AutogradError
-from opwright.keys import GRAD, PRIVATE, RUNTIME
+from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error
 from opwright.state import active_modes
 from opwright.tensor import Tensor, wrap
@@ -16,24 +16,23 @@ from opwright.tensor import Tensor, wrap
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["call_with_arrays", "check_tensors", "is_all_numpy"]
+__all__ = ["call_with_arrays", "check_tensors", "is_all_numpy", "unwrap"]
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with sequences of tensors as lists. Raises ArgumentError for what is neither tensor nor array."""
     checked = list(args)
     signature = operator.signature
-    for position, is_list, _ in signature.tensors:
+    for position, is_list, is_optional, has_optional_items in signature.tensors:
         value = checked[position]
-        text = signature.types[position]
-        if value is None and text[-1] == "?":
+        if value is None and is_optional:
             continue
         if not is_list:
             checked[position] = _checked(operator, position, value, value, "")
         elif isinstance(value, list | tuple):
             checked[position] = [
                 None
-                if item is None and "?[" in text
+                if item is None and has_optional_items
                 else _checked(operator, position, value, item, f"element {index} is ")
                 for index, item in enumerate(value)
             ]
@@ -50,10 +49,19 @@ def _checked(operator: Operator, position: int, value: Any, item: Any, where: st
     raise argument_error(operator, position, value, f"{where}{type(item).__name__} {item!r:.80}" if where else "")
 
 
+def unwrap(result: Any) -> Any:
+    """Results of a call on plain arrays alone: the arrays of the tensors a composite kernel made itself."""
+    if isinstance(result, Tensor):
+        return result.array
+    if type(result) in (list, tuple):
+        return type(result)(map(unwrap, result))
+    return result
+
+
 def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
     """Whether there are tensor arguments and all of them are plain NumPy arrays."""
     found = False
-    for position, is_list, _ in signature.tensors:
+    for position, is_list, *_ in signature.tensors:
         value = args[position]
         for item in value if is_list and value is not None else (value,):
             if type(item) is np.ndarray:
@@ -75,8 +83,8 @@ def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | No
         keys = call.keys if modes is None else (call.keys | modes.include) & modes.mask
     else:
         private = call.keys & PRIVATE & (-1 if modes is None else modes.mask)
-        keys = keyset & RUNTIME | private
-    if keys & GRAD and call.writes_array:
+        keys = keyset & RUNTIME | private if keyset & RUNTIME else NO_KEYS
+    if keys != NO_KEYS and keys & GRAD and call.writes_array:
         raise AutogradError(
             f"{operator.name}() would write a result that requires grad into a plain array, which cannot record it; "
             "pass a Tensor, or call it under no_grad"
@@ -98,7 +106,7 @@ class _Call:
         self.originals: dict[int, tuple[Tensor, Any]] = {}  # by id of the wrapping Tensor, which is kept alive here
         self.written: set[int] = set()
         wrapped = list(args)
-        for position, is_list, _ in operator.signature.tensors:
+        for position, is_list, *_ in operator.signature.tensors:
             value = args[position]
             is_written = position in operator.signature.written
             if is_list and value is not None:

@@ -26,7 +26,7 @@ from opwright.registrations import (
     fallthrough_kernel,
     kernels,
     lock,
-)  # fmt: skip
+)
 
 __all__ = ["Handle", "as_key", "install", "register", "register_fallback"]
 

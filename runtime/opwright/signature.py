@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
 from opwright.errors import ArgumentError
@@ -15,17 +15,26 @@ from opwright.errors import ArgumentError
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["REQUIRED", "Signature", "argument_error", "split_types"]
+__all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "split_types"]
 
 REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
 _ALIAS: Final = re.compile(r"\(([a-z])")
 
 
+class TensorArgument(NamedTuple):
+    """A Tensor-like argument: where it stands, whether it is a list, and what of it may be None."""
+
+    position: int
+    is_list: bool
+    is_optional: bool
+    has_optional_items: bool
+
+
 class Signature:
     """The arguments of one operator. Immutable once made.
 
-    `tensors`: (position, is a list, None allowed) of each Tensor-like argument. `written`: positions the call writes.
+    `tensors`: the Tensor-like arguments. `written`: positions the call writes.
     `returns`: types without annotations. `aliases`: per return, the position of the argument it aliases, or None.
     """
 
@@ -49,7 +58,9 @@ class Signature:
         # How many positional arguments a call needs that names none; more than there can be if one must be named.
         self.fewest = 1 + max(required, default=-1)
         self.tensors = tuple(
-            (position, "[" in text, "?" in text) for position, text in enumerate(self.types) if is_tensor_like(text)
+            TensorArgument(position, "[" in text, text[-1] == "?", "?[" in text)
+            for position, text in enumerate(self.types)
+            if is_tensor_like(text)
         )
         self.is_plain = self.positional == len(self.names) and all(default is REQUIRED for default in self.defaults)
         devices = [position for position, text in enumerate(self.types) if text.rstrip("?") == "Device"]

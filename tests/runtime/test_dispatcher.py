@@ -169,6 +169,25 @@ def test_redispatch_knows_an_odd_tensor(define: Maker) -> None:
     assert operator(odd) == operator.redispatch(dispatch.KeySet("CPU"), odd) == "general"
 
 
+def test_redispatch_to_no_key(define: Maker) -> None:
+    operator = define("f() -> int")
+    register(operator, "BackendSelect", lambda: operator.redispatch(dispatch.KeySet()))
+    with pytest.raises(DispatchError, match="no tensor arguments"):
+        operator()
+    register(operator, "CompositeExplicitAutograd", lambda: 1)
+    assert operator() == 1
+
+
+def test_none_among_tensors(define: Maker) -> None:
+    operator = define("f(Tensor?[] a, Tensor[]? b=None) -> int")
+    register(operator, "CPU", lambda a, b=None: len(a))
+    assert operator([None, ones(1)]) == operator((None, np.ones(1))) == 2
+    with pytest.raises(ArgumentError, match=r"Tensor\[\]\? for argument 'b'.*: element 1 is NoneType None"):
+        operator([ones(1)], [ones(1), None])
+    with pytest.raises(ArgumentError, match=r"expected Tensor\?\[\] for argument 'a'"):
+        operator(None)
+
+
 def test_wrappers_are_bound_to_the_keys_below(define: Maker) -> None:
     operator = define("f(Tensor x) -> str")
     register(operator, "CPU", lambda x: "cpu")
@@ -288,6 +307,13 @@ def test_composites_see_what_the_caller_passed(define: Maker) -> None:
     operator = define("f(Tensor x) -> str")
     register(operator, "CompositeImplicitAutograd", Composite(lambda x: type(x).__name__))
     assert (operator(np.ones(1)), operator(ones(1))) == ("ndarray", "Tensor")
+
+
+def test_tensors_that_composites_make_are_unwrapped(define: Maker) -> None:
+    operator = define("f(Tensor x) -> (Tensor, Tensor[])")
+    register(operator, "CompositeExplicitAutograd", Composite(lambda x: (ones(1), [ones(2), x])))
+    single, several = operator(np.ones(1))
+    assert {type(item) for item in (single, *several)} == {np.ndarray}
 
 
 def test_array_shims_serve_arrays_alone(define: Maker) -> None:
