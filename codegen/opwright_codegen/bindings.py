@@ -1,9 +1,9 @@
-"""Which kernel serves which operator and key: names found in the kernel modules, formulas resolved, or a name left unbound.
+"""Which kernel serves which operator and key: a function of the kernel modules, an expression, or a name left unbound.
 
 Note [Operands of rules]
-A kernel gets arrays cast to the dtype that the plan computes in: `plan.operands`. Which arguments those are follows from
-the rule: what it takes as `*operands`, and its positional parameters annotated as arrays (`Any`, `Array`, lists of them).
-Where a list is the only one (`cat`), the operands are its elements.
+A kernel gets arrays cast to the dtype that the plan computes in: `plan.operands`. Which arguments those are follows
+from the rule: what it takes as `*operands`, and its positional parameters annotated as arrays (`Any`, `Array`, lists
+of them). Where a list is the only one (`cat`), the operands are its elements.
 """
 
 from __future__ import annotations

@@ -9,18 +9,26 @@ __all__ = ["import_lines", "words_in"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
-# Names that generated modules use, and the modules they come from.
-_HOMES = {
-    "ARRAYS": "opwright.keys", "Any": "typing", "BACKEND_SELECT": "opwright.keys", "Callable": "collections.abc",
-    "DENSE_CPU": "opwright.keys", "DENSE_CUDA": "opwright.keys", "DType": "opwright.dtypes",
-    "DTypeLike": "numpy.typing", "Device": "opwright.devices", "Generator": "opwright.generator",
-    "Layout": "opwright.options", "MemoryFormat": "opwright.options", "NDArray": "numpy.typing",
-    "Operator": "opwright.dispatcher", "Packet": "opwright.packets", "Scalar": "opwright.annotations",
-    "Sequence": "collections.abc", "Tensor": "opwright.tensor", "TypeVar": "typing", "active_modes": "opwright.state",
-    "dtypes": "opwright", "is_array": "opwright.devices", "is_int_list": "opwright.conversion", "ndarray": "numpy", "overload": "typing",
-    "packet": "opwright.packets", "rules": "opwright", "wrap": "opwright.tensor", "wrap_view": "opwright.tensor",
-    "wrap_views": "opwright.tensor",
-}  # fmt: skip
+# Names that generated modules use, by the module they come from.
+_MODULES = {
+    "collections.abc": ("Callable", "Sequence"),
+    "typing": ("Any", "TypeAlias", "TypeVar", "overload"),
+    "numpy": ("ndarray",),
+    "numpy.typing": ("DTypeLike", "NDArray"),
+    "opwright": ("dtypes", "rules"),
+    "opwright.annotations": ("Scalar",),
+    "opwright.conversion": ("is_int_list",),
+    "opwright.devices": ("Device", "is_array"),
+    "opwright.dispatcher": ("Operator",),
+    "opwright.dtypes": ("DType",),
+    "opwright.generator": ("Generator",),
+    "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
+    "opwright.options": ("Layout", "MemoryFormat"),
+    "opwright.packets": ("Packet", "packet"),
+    "opwright.state": ("active_modes",),
+    "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 

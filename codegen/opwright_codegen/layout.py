@@ -88,57 +88,50 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
             inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in items]
             lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
         case Binary() | Boolean() | Comparison() | Conditional() if not before or before.endswith("="):
-            lines = _operand_lines(formula, spelling, indent, before, after)
+            parts = _at_operators(text, _operators(formula))
+            if before:  # a keyword argument gets parentheses of its own
+                lines = [f"{before}(", *(f"{pad}    {part}" for part in parts), f"{pad}){after}"]
+            else:
+                lines = [parts[0], *(f"{pad}{part}" for part in parts[1:])]
+                lines[-1] += after
         case _:
             lines = [f"{before}{text}{after}"]
     return "\n".join(lines)
 
 
-def _operand_lines(
-    formula: Binary | Boolean | Comparison | Conditional, spelling: Spelling, indent: int, before: str, after: str
-) -> list[str]:
-    """An operation as an item of a bracket: each operator begins a line."""
-    parts = _operands(formula, spelling)
-    pad = " " * indent
-    if before:  # a keyword argument gets parentheses of its own
-        return [f"{before}(", *(f"{pad}    {part}" for part in parts), f"{pad}){after}"]
-    parts[-1] += after
-    return [parts[0], *(f"{pad}{part}" for part in parts[1:])]
+_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))
 
 
-def _operands(formula: Binary | Boolean | Comparison | Conditional, spelling: Spelling) -> list[str]:
-    """The operands at the level of the loosest operator, each but the first behind its operator."""
+def _operators(formula: Binary | Boolean | Comparison | Conditional) -> tuple[str, ...]:
+    """The operators that hold the operands together, at the loosest level."""
     match formula:
-        case Conditional(test, then, otherwise):
-            whole = emit(formula, spelling)
-            chosen, asked = (emit(part, spelling) for part in (then, test))
-            return [chosen, f"if {asked}", whole[len(chosen) + len(asked) + 5 :]]
-        case Boolean(operator, values):
-            first, *rest = (_inner(formula, value, spelling) for value in values)
-            return [first, *(f"{operator} {part}" for part in rest)]
-        case Comparison(first, rest):
-            return [emit(first, spelling), *(f"{operator} {emit(part, spelling)}" for operator, part in rest)]
-        case Binary(operator, left, right):
-            whole = emit(formula, spelling)
-            head = _operands(left, spelling) if _same_level(left, operator) else [_inner(formula, left, spelling)]
-            return [*head, f"{operator} {_right(whole, right, spelling)}"]
+        case Conditional():
+            return ("if", "else")
+        case Boolean(operator):
+            return (operator,)
+        case Comparison(_, rest):
+            return tuple(operator for operator, _ in rest)
+        case Binary(operator):
+            return next((level for level in _LEVELS if operator in level), (operator,))
 
 
-_LEVELS = ("|", "^", "&", "<< >>", "+ -", "* / // % @")
-
-
-def _same_level(left: Formula, operator: str) -> bool:
-    return isinstance(left, Binary) and any(
-        left.operator in level.split() and operator in level.split() for level in _LEVELS
-    )
-
-
-def _inner(outer: Formula, part: Formula, spelling: Spelling) -> str:
-    """The first operand as it stands in `outer`: with parentheses if it needs them."""
-    text = emit(part, spelling)
-    return text if emit(outer, spelling).startswith(text) else f"({text})"
-
-
-def _right(whole: str, right: Formula, spelling: Spelling) -> str:
-    text = emit(right, spelling)
-    return text if whole.endswith(text) else f"({text})"
+def _at_operators(text: str, operators: Sequence[str]) -> list[str]:
+    """The text in pieces, each but the first beginning with one of the operators outside of brackets and literals."""
+    words = tuple(f" {operator} " for operator in operators)
+    pieces = []
+    start = depth = 0
+    quote = ""
+    for at, char in enumerate(text):
+        if quote:
+            if char == quote and text[at - 1] != "\\":
+                quote = ""
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif not depth and char == " " and text.startswith(words, at):
+            pieces.append(text[start:at])
+            start = at + 1
+    return [*pieces, text[start:]]

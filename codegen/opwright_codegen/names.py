@@ -17,7 +17,16 @@ from dataclasses import dataclass
 
 from opwright_codegen.schema import Argument, FunctionSchema
 
-__all__ = ["BuiltinNames", "Namer", "NamespaceNames", "PacketNames", "StubNames", "argument_names", "is_word"]
+__all__ = [
+    "RESERVED",
+    "BuiltinNames",
+    "Namer",
+    "NamespaceNames",
+    "PacketNames",
+    "StubNames",
+    "argument_names",
+    "is_word",
+]
 
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
@@ -25,7 +34,8 @@ RESERVED = frozenset(
         "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType", "Device",
         "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
-        "TYPE_CHECKING", "Tensor", "TensorMethods", "TypeVar", "A", "__all__", "__debug__", "__doc__", "__file__",
+        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeVar", "A", "__all__", "__debug__",
+        "__doc__", "__file__",
         "__loader__", "__name__", "__package__", "__path__", "__spec__", "active_modes", "annotations", "builtins",
         "install", "is_int_list", "ndarray", "overload", "packet",
     )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
-from opwright_codegen.bindings import Binding, backend_bindings, bind
+from opwright_codegen.bindings import Binding, bind
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorSet
 from opwright_codegen.targets import (
     composites,
-    kernels,
     kernels_cpu,
     kernels_cuda,
     methods,
@@ -22,11 +21,12 @@ from opwright_codegen.targets import (
     stubs,
     typing,
 )
+from opwright_codegen.targets import kernels as kernel_shims
+from opwright_codegen.targets.kernels import shim_names
+from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, namespace_view
 
 __all__ = ["render"]
-
-_BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND)
 
 
 def render(
@@ -46,9 +46,10 @@ def render(
     (namespace,) = operators.namespaces
     view = namespace_view(operators, namespace, package)
     bindings = bind(view, operators, kernels, rules, strict=strict)
+    shims = {backend.key: shim_names(bindings, backend) for backend in (kernels_cpu.BACKEND, kernels_cuda.BACKEND)}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     shared = {"header": _header(view), "namespace": namespace}
-    for name, template, context in _files(view, bindings):
+    for name, template, context in _files(view, bindings, shims):
         if _is_wanted(name, only):
             values = context()
             if values is not None:
@@ -59,21 +60,28 @@ def render(
 _Context = Callable[[], Mapping[str, object] | None]
 
 
-def _files(view: NamespaceView, bindings: Sequence[Binding]) -> Iterator[tuple[str, str, _Context]]:
+def _files(
+    view: NamespaceView, bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]
+) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
     yield "__init__.py", package.TEMPLATE, lambda: package.context(view)
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
     yield "methods.pyi", typing.METHODS, lambda: typing.methods_context(view)
-    yield "kernels_cpu.py", kernels.TEMPLATE, lambda: kernels.context(view, bindings, kernels_cpu.BACKEND)
-    yield "kernels_cuda.py", kernels.TEMPLATE, lambda: kernels.context(view, bindings, kernels_cuda.BACKEND)
+    for module in (kernels_cpu, kernels_cuda):
+        yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
-    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, _shims(bindings))
+    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims)
 
 
-def _shims(bindings: Sequence[Binding]) -> dict[str, dict[str, kernels.ShimNames]]:
-    return {backend.key: kernels.shim_names(backend_bindings(bindings, backend.key), backend) for backend in _BACKENDS}
+def _kernels(
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    backend: kernel_shims.Backend,
+    shims: Mapping[str, Mapping[str, ShimNames]],
+) -> Mapping[str, object]:
+    return kernel_shims.context(view, bindings, backend, shims[backend.key])
 
 
 def _is_wanted(name: str, only: Collection[str] | None) -> bool:

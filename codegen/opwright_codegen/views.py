@@ -18,7 +18,7 @@ from opwright_codegen.schema import Argument, FunctionSchema, Return
 from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Tensors", "annotation", "namespace_view", "parameter_list",
+    "NamespaceView", "OperatorView", "Parameter", "Side", "Tensors", "annotation", "namespace_view", "parameter_list",
     "return_annotation", "signature", "source_path", "tensors_in", "tuple_text",
 ]  # fmt: skip
 
@@ -56,37 +56,64 @@ def tensors_in(type: Type) -> Tensors:
             return Tensors.OTHER if type.is_tensor_like else Tensors.NONE
 
 
-# What a caller may pass for a type, and what an operator returns of it. Types that are not here are `Any`.
+class Side(Enum):
+    """Whose view of a value an annotation takes."""
+
+    CALLER = "what a caller may pass"
+    KERNEL = "what a kernel gets, converted"
+    RESULT = "what an operator returns"
+
+
+# Types that are not here are `Any`.
 _PASSED = {
-    "int": "int", "SymInt": "int", "DeviceIndex": "int", "float": "float", "SymFloat": "float", "bool": "bool",
-    "SymBool": "bool", "str": "str", "Scalar": "Scalar", "number": "Scalar", "complex": "complex",
-    "ScalarType": "DTypeLike", "Device": "Device | str", "Layout": "Layout", "MemoryFormat": "MemoryFormat",
+    "int": "int",
+    "SymInt": "int",
+    "DeviceIndex": "int",
+    "float": "float",
+    "SymFloat": "float",
+    "bool": "bool",
+    "SymBool": "bool",
+    "str": "str",
+    "Scalar": "Scalar",
+    "number": "Scalar",
+    "complex": "complex",
+    "ScalarType": "DTypeLike",
+    "Device": "Device | str",
+    "Layout": "Layout",
+    "MemoryFormat": "MemoryFormat",
     "Generator": "Generator",
-}  # fmt: skip
-_RETURNED = _PASSED | {"ScalarType": "DType", "Device": "Device"}
+}
+_RESULT = _PASSED | {"ScalarType": "DType", "Device": "Device"}
+_NAMES = {
+    Side.CALLER: _PASSED,
+    Side.RESULT: _RESULT,
+    # A kernel may say that it takes real numbers alone.
+    Side.KERNEL: _RESULT | {"Scalar": "Any", "number": "Any"},
+}
 _BUILTIN = frozenset(("int", "float", "bool", "str", "complex"))
 
 
-def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor", returned: bool = False) -> str:
+def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor", side: Side = Side.CALLER) -> str:
     """The Python annotation for a value of the type; `tensor` is the one for Tensors."""
     match type:
         case BaseType("Tensor"):
             return tensor
         case BaseType(name):
-            found = (_RETURNED if returned else _PASSED).get(name, "Any")
+            found = _NAMES[side].get(name, "Any")
             if found in _BUILTIN:
                 return builtins[found]
             return f"Device | {builtins['str']}" if found == "Device | str" else found
         case OptionalType(elem):
-            inner = annotation(elem, builtins, tensor=tensor, returned=returned)
+            inner = annotation(elem, builtins, tensor=tensor, side=side)
             return inner if inner == "Any" else f"{inner} | None"
         case ListType(elem, size):
-            inner = annotation(elem, builtins, tensor=tensor, returned=returned)
-            if returned:
+            inner = annotation(elem, builtins, tensor=tensor, side=side)
+            if side is not Side.CALLER:
                 return f"{builtins['list']}[{inner}]"
             return f"Sequence[{inner}] | {inner}" if size is not None and elem != _TENSOR else f"Sequence[{inner}]"
         case GenericType("Tuple", args):
-            return f"{builtins['tuple']}[{', '.join(annotation(a, builtins, tensor=tensor) for a in args)}]"
+            inner = ", ".join(annotation(a, builtins, tensor=tensor, side=side) for a in args)
+            return f"{builtins['tuple']}[{inner}]"
         case GenericType() | ClassType():
             return "Any"
         case _:
@@ -95,7 +122,7 @@ def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor
 
 def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> str:
     """The annotation for what an operator returns: one value, a tuple of several, or None."""
-    found = [annotation(r.type, builtins, tensor=tensor, returned=True) for r in returns]
+    found = [annotation(r.type, builtins, tensor=tensor, side=Side.RESULT) for r in returns]
     if len(found) == 1:
         return found[0]
     return f"{builtins['tuple']}[{', '.join(found)}]" if found else "None"
@@ -124,8 +151,8 @@ class Parameter:
 class OperatorView:
     """What every target says about an operator: its names, its parameters, its schema as the comment over functions.
 
-    `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the stub
-    `is_generic`: it leaves the binding of arguments to the runtime.
+    `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the
+    stub `is_generic`: it leaves the binding of arguments to the runtime.
     """
 
     name: str
@@ -174,7 +201,7 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
             parameters,
             str(schema)[skipped:],
             ", ".join([p.name for p in parameters]),
-            schema.is_vararg or any([p.name != p.argument.name for p in parameters]),
+            schema.is_vararg or any(p.name != p.argument.name for p in parameters),
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = tuple(source_path(source.path) for source in operators.sources)

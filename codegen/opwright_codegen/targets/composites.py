@@ -12,7 +12,7 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import fill_comment, formula_lines
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.targets.shims import spelled
-from opwright_codegen.views import NamespaceView, annotation, return_annotation, signature
+from opwright_codegen.views import NamespaceView, Side, annotation, return_annotation, signature
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 
@@ -62,12 +62,13 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
     schema = binding.view.schema
     namer = Namer(RESERVED)
     own = {a.name: namer.claim(a.name) for a in schema.arguments}
-    parameters = [f"{own[a.name]}: {annotation(a.type, builtins)}" for a in schema.arguments]
+    parameters = [f"{own[a.name]}: {annotation(a.type, builtins, side=Side.KERNEL)}" for a in schema.arguments]
     returned = return_annotation(schema.returns, builtins)
     functions = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     formula = spelled(binding.kernel.formula, {}, functions)
     spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
-    statements = (formula_lines(formula, spelling, 4, f"result: {returned} = "), "return result")
-    if returned == "None":
-        statements = (formula_lines(formula, spelling, 4), "")[:1]
+    if schema.returns:
+        statements: tuple[str, ...] = (formula_lines(formula, spelling, 4, f"result: {returned} = "), "return result")
+    else:
+        statements = (formula_lines(formula, spelling, 4),)
     return Composite(fill_comment(binding.view.declaration), signature(name, parameters, returned), statements)

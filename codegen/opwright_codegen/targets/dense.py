@@ -1,4 +1,4 @@
-"""The fast shims of pointwise operators: when arrays are so plain that NumPy's own answer is the one the plan asks for."""
+"""Fast shims of pointwise operators: when arrays are so plain that NumPy's own answer is the one the plan asks for."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ _KINDS = {"bool": "b", "integer": "iu", "floating": "f", "complex": "c"}
 _ALL = "biufc"
 # What is left of them where the result has the operands' dtype, by the rule's `kind`; absent: no fast shim.
 _BY_KIND = {
-    "default": _ALL, "no_opmath": _ALL, "int_to_float": "fc", "bool": _ALL, "complex_to_float": "biuf", "bool_to_long": "iufc",
-}  # fmt: skip
+    "default": _ALL,
+    "no_opmath": _ALL,
+    "int_to_float": "fc",
+    "bool": _ALL,
+    "complex_to_float": "biuf",
+    "bool_to_long": "iufc",
+}
 # Ufuncs whose result has the dtype of their operands, whatever it is; on floats most others keep it too.
 _KEEPING = frozenset(
     (
@@ -47,8 +52,8 @@ _KEEPING = frozenset(
 )
 _TRUTHS = frozenset(
     (
-        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
-        "logical_not", "isnan", "isfinite", "isinf", "signbit",
+        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
+        "logical_xor", "logical_not", "isnan", "isfinite", "isinf", "signbit",
     )
 )  # fmt: skip
 
@@ -57,8 +62,9 @@ _TRUTHS = frozenset(
 class DenseFacts:
     """What a fast shim computes and when it may.
 
-    `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their default.
-    `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: its dtype is not known beforehand.
+    `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
+    default. `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: the result's dtype is not known
+    beforehand.
     """
 
     formula: Formula

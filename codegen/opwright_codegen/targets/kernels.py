@@ -4,18 +4,18 @@ Note [Kernel shims]
 `NAME` serves every call: a plan says what the result looks like, its operands go to the kernel, the answer is laid out
 or stored as the plan says. `NAME_dense` serves pointwise operators where no tensor has ODD: the arrays are row-major,
 with at least one element and one dimension, and where their dtypes are one NumPy's own result is what the plan would
-say. `NAME_arrays` is the same for plain arrays. Both leave what they do not know to `NAME`, which also words the errors.
+say. `NAME_arrays` is the same for plain arrays. Both leave the rest to `NAME`, which also words the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.bindings import Binding, backend_bindings
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.targets.dense import DenseFacts, dense_facts
+from opwright_codegen.targets.dense import dense_facts
 from opwright_codegen.targets.shims import RESERVED, Shim, ShimBuilder, ShimNames
 from opwright_codegen.views import NamespaceView
 
@@ -34,50 +34,53 @@ class Backend:
     has_plain_arrays: bool
 
 
-def context(view: NamespaceView, bindings: Sequence[Binding], backend: Backend) -> dict[str, object]:
+def context(
+    view: NamespaceView, bindings: Sequence[Binding], backend: Backend, names: Mapping[str, ShimNames]
+) -> dict[str, object]:
     """What the template shows."""
     own = backend_bindings(bindings, backend.key)
-    facts = {binding.view.name: dense_facts(binding) for binding in own}
-    names = shim_names(own, backend)
     modules = _module_names(own, names)
-    builtins = BuiltinNames({n for found in names.values() for n in (found.general, found.dense, found.arrays)})
+    builtins = BuiltinNames(_functions(names))
     shims: list[Shim] = []
     for binding in own:
         name = binding.view.name
         builder = ShimBuilder(binding, builtins, names[name], backend.xp, modules)
-        shims.append(builder.shim(facts[name], backend.key))
+        shims.append(builder.shim(backend.key))
     return {"backend": backend, "shims": shims, "imports": _imports(shims, backend, modules)}
 
 
 def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimNames]:
     """The functions that the module has, by operator."""
+    own = backend_bindings(bindings, backend.key)
     namer = Namer(RESERVED)
-    general = {binding.view.name: namer.claim(binding.view.stub) for binding in bindings}
+    general = {binding.view.name: namer.claim(binding.view.stub) for binding in own}
     found = {}
-    for binding in bindings:
+    for binding in own:
         stub = general[binding.view.name]
-        facts: DenseFacts | None = dense_facts(binding)
+        facts = dense_facts(binding)
         has_arrays = facts is not None and not facts.writes and backend.has_plain_arrays
         found[binding.view.name] = ShimNames(
             stub,
             namer.claim(f"{stub}_dense") if facts is not None else "",
             namer.claim(f"{stub}_arrays") if has_arrays else "",
+            facts,
         )
     return found
 
 
-def _module_names(bindings: Sequence[Binding], names: dict[str, ShimNames]) -> dict[str, str]:
+def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -> dict[str, str]:
     """What the module calls each module of kernels or rules that it imports."""
-    namer = Namer(RESERVED)
-    for shim in names.values():
-        for name in (shim.general, shim.dense, shim.arrays):
-            namer.claim(name)
+    namer = Namer((*RESERVED, *_functions(names)))
     found: dict[str, str] = {}
     for binding in bindings:
         for module, kind in binding.modules():
             if module not in found:
                 found[module] = namer.claim(f"{module.rpartition('.')[2]}_{kind}")
     return found
+
+
+def _functions(names: Mapping[str, ShimNames]) -> set[str]:
+    return {name for found in names.values() for name in (found.general, found.dense, found.arrays)}
 
 
 def _imports(shims: Sequence[Shim], backend: Backend, modules: dict[str, str]) -> str:

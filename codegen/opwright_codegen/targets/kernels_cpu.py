@@ -2,4 +2,5 @@
 
 from opwright_codegen.targets.kernels import Backend
 
+FILE = "kernels_cpu.py"
 BACKEND = Backend("CPU", "np", "numpy", has_plain_arrays=True)

@@ -2,4 +2,5 @@
 
 from opwright_codegen.targets.kernels import Backend
 
+FILE = "kernels_cuda.py"
 BACKEND = Backend("CUDA", "cp", "cupy", has_plain_arrays=False)

@@ -25,8 +25,8 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a template shows of it. `lists`: tests that a list of tensors is none; `arrays`: the line that tests for plain
-    arrays, '' where they have no entry of their own; `more_keys`: statements behind `keys = …`."""
+    """What a template shows of it. `lists`: tests that a list of tensors is none; `arrays`: the line that tests for
+    plain arrays, '' where they have no entry of their own; `more_keys`: statements behind `keys = …`."""
 
     operator: str
     passed: str

@@ -7,7 +7,6 @@ NotImplemented, so that its own operator is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opwright_codegen.imports import import_lines
@@ -25,7 +24,7 @@ TEMPLATE = "methods.py.j2"
 class PythonOperator:
     """A special method: `function` is called with the operands, `swapped` where the Tensor is the right one.
 
-    `stub` and `operator` serve two Tensors directly; '' where no overload takes them. `rest` are the defaults passed with them.
+    `operator` serves two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
     """
 
     name: str

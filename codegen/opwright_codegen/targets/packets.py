@@ -1,4 +1,4 @@
-"""The function for all overloads of a name: merged and straight-line where types tell them apart, else the runtime's."""
+"""The function for all overloads of a name: straight-line where types tell them apart, else left to the runtime."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ class _Merged:
 
     def _resolve(self, packet: str) -> str:
         """The statement that has the runtime choose."""
-        passed, named = [], []
+        passed: list[str] = []
+        named: list[str] = []
         for position, parameter in enumerate(self.overloads[0].parameters):
             is_named = any(o.parameters[position].argument.kwarg_only for o in self.overloads)
             (named if is_named else passed).append(parameter.name)

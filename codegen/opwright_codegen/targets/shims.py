@@ -13,7 +13,7 @@ from opwright_codegen.layout import LINE, bracketed, condition, fill_comment, fo
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
-from opwright_codegen.views import Tensors, annotation, return_annotation, signature, tensors_in
+from opwright_codegen.views import Side, Tensors, annotation, return_annotation, signature, tensors_in
 
 __all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "spelled"]
 
@@ -21,8 +21,8 @@ __all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "spelled"
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "annotations", "builtins", "cp",
-    "dtypes", "float", "int", "item", "made", "math", "ndarray", "np", "plan", "plans", "result", "rules", "target", "type", "wrap",
-    "wrap_view", "wrap_views", "zip",
+    "dtypes", "float", "int", "item", "made", "math", "ndarray", "np", "plan", "plans", "result", "rules", "target", "type",
+    "wrap", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -33,6 +33,7 @@ class ShimNames:
     general: str
     dense: str
     arrays: str
+    facts: DenseFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,9 @@ class ShimBuilder:
         self._arrays = self._array_names()
         self._prefix = "builtins." if builtins.hides(BUILTINS) else ""
 
-    def shim(self, facts: DenseFacts | None, key: str) -> Shim:
+    def shim(self, key: str) -> Shim:
         fast = []
+        facts = self._names.facts
         if facts is not None and self._names.dense:
             fast.append(self._fast(facts, key))
         if facts is not None and self._names.arrays:
@@ -137,7 +139,8 @@ class ShimBuilder:
 
     def _signature(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
         parameters = [
-            f"{self._own[a.name]}: {annotation(a.type, self._builtins, tensor=tensor)}" for a in self._schema.arguments
+            f"{self._own[a.name]}: {annotation(a.type, self._builtins, tensor=tensor, side=Side.KERNEL)}"
+            for a in self._schema.arguments
         ]
         found = returned or return_annotation(self._schema.returns, self._builtins)
         return signature(name, parameters, found)
@@ -208,11 +211,7 @@ class ShimBuilder:
         if unpacked:
             statements.append(f"{unpacked} = {'plans[0]' if is_list else names[0]}.operands")
         if is_list:
-            statements.append(
-                self._statement(used, "return [wrap(plan.lay_out(item)) for plan, item in zip(plans, ", "")
-            )
-            statements[-1] = self._list_result(used)
-            return statements
+            return [*statements, *self._list_result(used)]
         if self._schema.kind is SchemaKind.FUNCTIONAL:
             return [*statements, *self._functional(names, used)]
         return [*statements, *self._written(names, used)]
@@ -276,9 +275,11 @@ class ShimBuilder:
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
         return formula_lines(self._call(out), self._spelling(arguments), 4, before, after)
 
-    def _list_result(self, arguments: Mapping[str, str]) -> str:
-        results = self._statement(arguments, "results = ", "")
-        return f"{results}\n    return [wrap(plan.lay_out(item)) for plan, item in zip(plans, results, strict=True)]"
+    def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
+        return [
+            self._statement(arguments, "results = ", ""),
+            "return [wrap(plan.lay_out(item)) for plan, item in zip(plans, results, strict=True)]",
+        ]
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
@@ -337,7 +338,7 @@ class ShimBuilder:
             returned = [written[r.annotations] for r in returns]
             return [self._statement(given, "", ""), *([_returned(returned)] if returned else [])]
         if len(made) == 1:
-            before = f"result: {annotation(made[0].type, self._builtins, returned=True)} = "
+            before = f"result: {annotation(made[0].type, self._builtins, side=Side.RESULT)} = "
             if not made[0].type.is_tensor_like and len(returns) == 1:
                 return [self._statement(given, before, ""), "return result"]
             statements = [self._statement(given, "result = ", "")]

@@ -1,9 +1,9 @@
 """`ops.py`: the function that calls each operator, and one for all overloads of a name.
 
 Note [Stubs]
-A stub is straight-line code: what does not need converting is told by exact type tests; the keys of all tensors, changed by the modes
-of the thread, look the kernel up; everything uncommon is one `except` away in `Operator.call`. Plain arrays have an entry of
-their own, looked for only when no mode is on.
+A stub is straight-line code: exact type tests tell what needs no converting; the keys of all tensors, changed by the
+thread's modes, look the kernel up; everything uncommon is one `except` away in `Operator.call`. Plain arrays have an
+entry of their own, looked for only when no mode is on.
 """
 
 from __future__ import annotations

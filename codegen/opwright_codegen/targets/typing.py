@@ -1,8 +1,23 @@
-"""`ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators."""
+"""`ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators.
+
+Note [Typed operators]
+Functions take tensors or plain arrays, all of one kind, and return that kind: the type variable `A`. The class
+`Namespace` is that of `opwright.ops.NAMESPACE`: its attributes are packets, each of a class of its own, and a packet's
+attributes are operators. Packets inherit their `__call__`, since an overload called `int` would hide the type there.
+`TensorMethods` is what Tensor inherits for type checkers alone.
+"""
 
 from __future__ import annotations
 
-from opwright_codegen.views import NamespaceView
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.imports import import_lines, words_in
+from opwright_codegen.layout import bracketed
+from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
+from opwright_codegen.schema import Return, SchemaKind
+from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
+from opwright_codegen.views import NamespaceView, OperatorView, Parameter, Tensors, annotation, return_annotation
 
 __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 
@@ -10,9 +25,159 @@ OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
 
 
-def ops_context(view: NamespaceView) -> dict[str, object] | None:
-    return None
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A declaration, as a function and as the `__call__` of an object."""
+
+    function: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypedOperator:
+    """The class of an operator, and the function that calls it."""
+
+    kind: str
+    function: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPacket:
+    """The classes of a packet, the function for it, and its overloads as attributes; `alias`: the stub that serves."""
+
+    name: str
+    call_kind: str
+    kind: str
+    alias: str
+    overloads: tuple[Signature, ...]
+    attributes: tuple[tuple[str, str], ...]
+
+
+def ops_context(view: NamespaceView) -> dict[str, object]:
+    """What the template of `ops.pyi` shows."""
+    typed = _Typed(view.builtins, "A")
+    plain = _Typed(view.builtins, "Tensor")
+    namer = Namer((*RESERVED, *view.names.taken))
+    kinds = {o.name: namer.claim(f"_{o.stub}_operator") for o in view.operators.values()}
+    operators = [
+        TypedOperator(kinds[o.name], (typed if _has_tensor(o) else plain).signature(o, o.stub))
+        for o in view.operators.values()
+    ]
+    packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
+    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
+    if any(len(packet.overloads) > 1 for packet in packets):
+        words.add("overload")
+    return {
+        "operators": operators,
+        "packets": packets,
+        "attributes": [(base, p.kind) for base, p in zip(view.packets, packets, strict=True) if is_word(base)],
+        "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
+    }
 
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
-    return None
+    """What the template of `methods.pyi` shows; None where no operator is a method."""
+    groups = methods_of(view)
+    if not groups:
+        return None
+    builtins = BuiltinNames(groups)
+    typed = _Typed(builtins, "TensorLike", returned="Tensor")
+    operators = python_operators(view)
+    methods = [(base, typed.method(base, group)) for base, group in groups.items()]
+    words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
+    if operators:
+        words.add("Scalar")
+    if any(len(signatures) > 1 for _, signatures in methods):
+        words.add("overload")
+    return {
+        "operators": [_operator_line(operator) for operator in operators],
+        "methods": [signatures for _, signatures in methods],
+        "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
+    }
+
+
+def _packet(
+    base: str,
+    group: Sequence[OperatorView],
+    view: NamespaceView,
+    typed: tuple[_Typed, _Typed],
+    kinds: Mapping[str, str],
+    namer: Namer,
+) -> TypedPacket:
+    name = view.names.packets[base].function
+    alias = group[0].stub if len(group) == 1 else ""
+    overloads = tuple([typed[not _has_tensor(o)].signature(o, name) for o in group])
+    attributes = tuple(
+        [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
+    )
+    return TypedPacket(name, namer.claim(f"_{name}_call"), namer.claim(f"_{name}_packet"), alias, overloads, attributes)
+
+
+def _has_tensor(view: OperatorView) -> bool:
+    """Whether an argument says if tensors or plain arrays are meant."""
+    return any(p.tensors in (Tensors.ONE, Tensors.LIST, Tensors.LIST_OF_OPTIONAL) for p in view.parameters)
+
+
+def _operator_line(operator: PythonOperator) -> str:
+    if operator.is_unary:
+        return f"def {operator.name}(self) -> Tensor: ..."
+    ignored = "  # type: ignore[override]" if operator.name in ("__eq__", "__ne__") else ""
+    return f"def {operator.name}(self, other: TensorLike | Scalar) -> Tensor: ...{ignored}"
+
+
+class _Typed:
+    """Declarations with one spelling of Tensor."""
+
+    def __init__(self, builtins: BuiltinNames, tensor: str, returned: str | None = None) -> None:
+        self._builtins = builtins
+        self._tensor = tensor
+        self._returned = returned or tensor
+        self._parameters: dict[int, tuple[Parameter, str]] = {}
+        self._returns: dict[tuple[Return, ...], str] = {}
+
+    def words(self) -> set[str]:
+        """The names that the declarations use."""
+        return words_in([text for _, text in self._parameters.values()]) | words_in(self._returns.values())
+
+    def signature(self, view: OperatorView, name: str) -> Signature:
+        """A stub or one overload of a packet."""
+        parameters = self._list(view.parameters)
+        tail = f") -> {self._return(view.schema.returns)}: ..."
+        return Signature(
+            bracketed(f"def {name}(", parameters, tail),
+            bracketed("def __call__(", ["_op", *parameters], tail, 4),
+        )
+
+    def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
+        """The overloads of a method, `self` first."""
+        found: dict[str, None] = {}
+        for view in group:
+            if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
+                continue
+            others = [p for p in view.parameters if p.argument.name != "self"]
+            tail = f") -> {self._return(view.schema.returns)}: ..."
+            found[bracketed(f"def {base}(", ["self", *self._list(others)], tail, 4)] = None
+        return list(found)
+
+    def _list(self, parameters: Sequence[Parameter]) -> list[str]:
+        found = [self._parameter(parameter) for parameter in parameters]
+        for position, parameter in enumerate(parameters):
+            if parameter.argument.kwarg_only:
+                found.insert(position, "*")
+                break
+        return found
+
+    def _parameter(self, parameter: Parameter) -> str:
+        known = self._parameters.get(id(parameter))
+        if known is None:
+            text = f"{parameter.name}: {annotation(parameter.argument.type, self._builtins, tensor=self._tensor)}"
+            if parameter.default is not None:
+                text = f"{text} = {parameter.default}"
+            known = self._parameters[id(parameter)] = parameter, text
+        return known[1]
+
+    def _return(self, returns: tuple[Return, ...]) -> str:
+        known = self._returns.get(returns)
+        if known is None:
+            known = self._returns[returns] = return_annotation(returns, self._builtins, tensor=self._returned)
+        return known
