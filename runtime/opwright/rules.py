@@ -434,14 +434,21 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     rows = [(shape, (*(strides[dim] for dim in before), *(0,) * len(found), *(strides[dim] for dim in after)))]
     for each in given:
         steps = _steps_along(found, each)
-        rows.append(((1,) * len(before) + found + (1,) * len(after), (0,) * len(before) + steps + (0,) * len(after)))
+        # Reshaped to stand beside the other dimensions: the new ones of size 1 get strides too, and those may decide.
+        inner = steps[-1] if steps else 1
+        outer = next((size * step for size, step in zip(found, steps, strict=True) if size != 1), inner)
+        sizes = (1,) * len(before) + found + (1,) * len(after)
+        rows.append((sizes, (outer,) * len(before) + steps + (inner,) * len(after)))
     return Plan(Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype)), (self, positions))
 
 
 def _steps_along(shape: Shape, position: Any) -> Shape:
     missing = len(shape) - position.ndim
     strides = element_strides(position)
-    return (0,) * missing + tuple(0 if size == 1 else stride for size, stride in zip(position.shape, strides, strict=True))
+    return (0,) * missing + tuple(
+        0 if size == 1 and shape[missing + dim] != 1 else stride
+        for dim, (size, stride) in enumerate(zip(position.shape, strides, strict=True))
+    )
 
 
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,211 @@
+"""Indexing over the generated operators, against PyTorch: values, strides, views, what is written, what is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright.tensor import Tensor
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+
+MASK = np.array([[True, False, True], [False, True, False]])
+
+
+def pair(shape: tuple[int, ...]) -> tuple[Tensor, Any]:
+    data = np.arange(float(np.prod(shape))).reshape(shape)
+    return opwright.from_numpy(data.copy()), torch.from_numpy(data.copy())
+
+
+def theirs_of(index: Any) -> Any:
+    """The same index for PyTorch: arrays and lists as tensors (it reads some nested lists as tuples)."""
+    if isinstance(index, tuple):
+        return tuple(theirs_of(each) for each in index)
+    if isinstance(index, (np.ndarray, list)):
+        array = np.asarray(index, np.int64) if isinstance(index, list) and not index else np.asarray(index)
+        return torch.from_numpy(array.copy())
+    return index
+
+
+EXAMPLES: list[Any] = [
+    0,
+    -1,
+    (),
+    ...,
+    None,
+    slice(None),
+    (slice(None, None, 2), ..., -1),
+    (1, slice(1, None), slice(0, 10, 3)),
+    (None, 0, None, ..., None),
+    True,
+    False,
+    (True, 0),
+    (slice(None), True, 0),
+    [0, 1],
+    [],
+    (0, [1]),
+    ([0, 1], slice(None), [0, 1]),
+    (slice(None), [0, 1], [0, 1]),
+    ([[0, 1], [1, 0]],),
+    (True, [0, 1]),
+    [True, False],
+    MASK,
+    (MASK, 0),
+    (MASK, slice(None, 2)),
+    (0, MASK[0]),
+    (None, MASK),
+    (..., np.array([0, 3])),
+    (np.array(1), slice(None)),
+    np.array(True),
+    (slice(5, 2), 0),
+    np.array([[-1]]),
+]
+
+
+@pytest.mark.parametrize("index", EXAMPLES, ids=repr)
+def test_reading(index: Any) -> None:
+    ours, theirs = pair((2, 3, 4))
+    check(ours, ours[index], theirs[theirs_of(index)], index)
+    by_tensor = tuple(opwright.tensor(each) if isinstance(each, np.ndarray) else each for each in as_tuple(index))
+    assert ours[by_tensor].tolist() == ours[index].tolist()
+
+
+def as_tuple(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
+def check(source: Tensor, ours: Tensor, theirs: Any, index: Any) -> None:
+    assert ours is not source
+    assert (ours.shape, ours.stride()) == (tuple(theirs.shape), theirs.stride()), index
+    assert ours.tolist() == theirs.tolist(), index
+    assert (ours._base is source) == theirs._is_view(), index
+    if theirs._is_view() and ours.numel():
+        assert ours.storage_offset() == theirs.storage_offset()
+
+
+def random_index(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    items: list[Any] = []
+    for size in shape[: rng.randint(0, len(shape))]:
+        match rng.randint(0, 5):
+            case 0:
+                items.append(rng.randrange(-size, size))
+            case 1 | 2:
+                items.append(
+                    slice(rng.choice([None, 0, 1, -2]), rng.choice([None, size, -1, 1]), rng.choice([None, 1, 2]))
+                )
+            case 3:
+                items.append([rng.randrange(-size, size) for _ in range(3)])
+            case 4:
+                items.append(np.array([rng.random() < 0.5 for _ in range(size)]))
+                if items[-1].sum() != 3:  # so that it broadcasts with the lists of three
+                    items[-1] = slice(None)
+            case 5:
+                items.append(np.array([[rng.randrange(size)]]))
+    if rng.random() < 0.3:
+        items.insert(rng.randint(0, len(items)), None)
+    return tuple(items) if rng.random() < 0.6 else (*items, ...)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_reading_and_writing(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(300):
+        shape = tuple(rng.choices([1, 2, 3, 4, 5], k=rng.randint(1, 4)))
+        ours, theirs = pair(shape)
+        if rng.random() < 0.4:
+            ours, theirs = ours.T, theirs.permute(*range(len(shape) - 1, -1, -1))
+        index = random_index(rng, ours.shape)
+        part, expected = ours[index], theirs[theirs_of(index)]
+        assert (part.shape, part.stride(), part.tolist()) == (
+            tuple(expected.shape),
+            expected.stride(),
+            expected.tolist(),
+        ), (index, ours.shape, ours.stride())
+        value = rng.choice([7, np.full(expected.shape, 5.0), np.full((1, *expected.shape[-1:]), 3.0)])
+        theirs[theirs_of(index)] = value if isinstance(value, int) else torch.from_numpy(value)
+        ours[index] = value
+        assert ours.tolist() == theirs.tolist(), index
+
+
+@pytest.mark.parametrize(
+    "index, value",
+    [
+        (0, 1),
+        (0, True),
+        (0, np.ones((1, 1, 3))),
+        ([0, 1], np.ones((1, 1, 3))),
+        (np.array([[True, False, True], [False, True, False]]), 5),
+        (np.ones((2, 3), bool), np.arange(6.0)),
+        (True, 4),
+        (False, 4),
+        ((slice(None), 0), np.array([1, 2])),
+        (np.array(1), 3),
+        (..., 2),
+        (None, 2),
+        ((0, 0), np.array([5.0])),
+        ([], 1),
+    ],
+    ids=repr,
+)
+def test_writing(index: Any, value: Any) -> None:
+    ours, theirs = pair((2, 3))
+    theirs[theirs_of(index)] = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    ours[index] = value
+    assert ours.tolist() == theirs.tolist()
+
+
+REFUSED: list[tuple[Any, type[Exception]]] = [
+    (5, IndexError),
+    ((0, 0, 0), IndexError),
+    (1.5, IndexError),
+    ([0, 5], IndexError),
+    (np.array([True]), IndexError),
+    (np.ones((2, 2), bool), IndexError),
+    (([0, 1], [0, 1, 2]), IndexError),
+    (np.array([1.0]), IndexError),
+    (slice(None, None, -1), ValueError),
+    (slice(None, None, 0), ValueError),
+]
+
+
+@pytest.mark.parametrize("index, error", REFUSED, ids=repr)
+def test_refused(index: Any, error: type[Exception]) -> None:
+    ours, theirs = pair((2, 3))
+    with pytest.raises(error) as expected:
+        theirs[theirs_of(index)]
+    with pytest.raises(error) as caught:
+        ours[index]
+    if not isinstance(index, (slice, float)):
+        assert str(caught.value).split(",")[0].split(" but")[0] == str(expected.value).split(",")[0]
+
+
+def test_refused_in_our_own_words() -> None:
+    x = opwright.tensor([1.0, 2.0])
+    with pytest.raises(IndexError, match="got str"):
+        x["a"]
+    with pytest.raises(IndexError, match="0-dim tensor"):
+        opwright.tensor(1)[0]
+    with pytest.raises(IndexError, match="single ellipsis"):
+        x[..., ...]
+    with pytest.raises(IndexError, match=r"tensor\[tuple\(index\)\]"):
+        x[[slice(None)]]
+    with pytest.raises(IndexError, match="ragged"):
+        x[[[0], [0, 1]]]
+    with pytest.raises(ValueError, match="flip"):
+        x[::-1]
+    with pytest.raises(TypeError, match="can't assign a list"):
+        x[0] = [1]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = 1j
+
+
+def test_writes_through_views() -> None:
+    x = opwright.zeros((2, 3))
+    x[1][1:][0] = 5
+    assert x.tolist() == [[0.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
+    assert [row.tolist() for row in x] == x.tolist()
