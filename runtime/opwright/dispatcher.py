@@ -48,8 +48,8 @@ class Operator:
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_entries", "_signature", "_straight_stub", "_stub", "arguments", "base",
-        "declaration", "kwarg_only", "name", "namespace", "overload", "registrations", "table", "tags", "where",
+        "__weakref__", "_changes", "_entries", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only",
+        "name", "namespace", "overload", "registrations", "straight_stub", "table", "tags", "where",
     )  # fmt: skip
 
     def __init__(
@@ -102,10 +102,10 @@ class Operator:
         return _schema.parse(self.name + self.declaration)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._straight_stub is not None and not kwargs:
+        if self.straight_stub is not None and not kwargs:
             signature = self.signature
             if signature.fewest <= len(args) <= signature.positional:
-                return self._straight_stub(*args)
+                return self.straight_stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
 
     @property
@@ -116,9 +116,9 @@ class Operator:
     @stub.setter
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
-        # A stub of `*args` comes back here to have them bound.
+        # The stub, where its parameters are the operator's: one of `*args` comes back here to have them bound.
         code = getattr(stub, "__code__", None)
-        self._straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARARGS else None
+        self.straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARARGS else None
 
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.
