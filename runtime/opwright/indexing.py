@@ -37,6 +37,9 @@ class Indexable:
     def __getitem__(self, index: Any) -> Any:
         if type(index) is int:
             return _select(self, 0, index)
+        if type(index) is slice and self.shape:  # type: ignore[attr-defined]
+            viewed = _sliced(self, 0, index)
+            return _call("alias", "default", self) if viewed is self else viewed
         viewed, indices = _apply_basic(self, _as_tuple(index))
         if indices:
             return _call("index", "Tensor", viewed, _placed(viewed, indices))
@@ -161,8 +164,9 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     step = 1 if item.step is None else int(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
-    start, stop, _ = item.indices(viewed.shape[dim])
-    if (start, stop, step) == (0, viewed.shape[dim], 1):
+    size = viewed.shape[dim]
+    start, stop, _ = item.indices(size)
+    if start == 0 and stop == size and step == 1:
         return viewed
     return _call("slice", "Tensor", viewed, dim, start, stop, step)
 

@@ -166,7 +166,10 @@ class Plan:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
         # neither.
         if result.base is None:
-            return not any(result is given for given in self._given)
+            for given in self._given:  # noqa: SIM110 (a generator costs more than the loop)
+                if result is given:
+                    return False
+            return True
         return not any(may_share(result, given) for given in self._given)
 
     def _restride(self, result: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright import layouts
 from opwright.casting import Castable
-from opwright.devices import Array, Device, backend_of, find_backend
+from opwright.devices import Array, Device, backend_of
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
@@ -309,6 +309,8 @@ class Tensor(Indexable, Exchangeable, Castable):
 
 
 _CPU = Device("cpu")
+_NEITHER_ODD_NOR_GRAD = ~(ODD | GRAD)
+_bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
 
@@ -353,7 +355,7 @@ def wrap(array: Array) -> Tensor:
 
 def _wrap_other(array: Array) -> Tensor:
     if isinstance(array, (np.generic, ndarray)):
-        return wrap(np.asarray(array))
+        return wrap(np.asarray(array))  # a scalar, or a subclass of ndarray
     backend = backend_of(array)
     if backend.name == "cuda":
         odd = odd_bit(array)
@@ -388,16 +390,25 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     storage = extra.storage
     if storage is None:
         storage = extra.storage = Storage(base.array)
+    root = extra.base
     out = Tensor()
     out.array = array
     out.edge = None
-    root = extra.base
-    out.extra = Extra(storage, base if root is None else root)
+    own = out.extra = _bare_extra(Extra)
+    own.storage = storage
+    own.base = base if root is None else root
+    own.grad = None
+    keys = base.keys & _NEITHER_ODD_NOR_GRAD | VIEW
     if type(array) is ndarray:
-        flags = ODD if not array.flags.c_contiguous else odd_bit(array)
+        if array.flags.c_contiguous:
+            shape = array.shape
+            if not shape or 1 in shape or 0 in shape or array.itemsize == 2:
+                keys |= odd_bit(array)
+        else:
+            keys |= ODD
     else:
-        flags = odd_bit(array) if find_backend(type(array)) is not None and hasattr(array, "flags") else ODD
-    out.keys = base.keys & ~(ODD | GRAD) | VIEW | flags
+        keys |= odd_bit(array) if hasattr(array, "flags") else ODD
+    out.keys = keys
     return out
 
 
