@@ -1,1 +1,54 @@
-"""Opwright runtime."""
+"""Opwright: array operators declared once, dispatched by device, on NumPy and CuPy.
+
+The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops.aten.add.Tensor`, `opwright.library`, `opwright.dispatch`.
+"""
+
+from opwright import dispatch, library
+from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
+from opwright.devices import Device as device
+from opwright.devices import register_backend
+from opwright.dtypes import (
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from opwright.dtypes import bool_ as bool
+from opwright.dtypes import complex64 as cfloat
+from opwright.dtypes import complex128 as cdouble
+from opwright.dtypes import float16 as half
+from opwright.dtypes import float32 as float
+from opwright.dtypes import float64 as double
+from opwright.dtypes import int16 as short
+from opwright.dtypes import int32 as int
+from opwright.dtypes import int64 as long
+from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
+from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
+from opwright.ops_namespace import ops
+from opwright.options import Layout, MemoryFormat
+from opwright.promotion import can_cast, promote_types, result_type
+from opwright.tensor import Tensor, is_tensor
+
+# Last, since generated code imports the runtime: `opwright.add` and its like, and the methods of Tensor.
+from opwright_aten import methods as _methods
+from opwright_aten.ops import *  # noqa: F403
+
+__version__ = "0.1.0"
+
+strided = Layout.strided
+contiguous_format = MemoryFormat.contiguous_format
+preserve_format = MemoryFormat.preserve_format
+channels_last = MemoryFormat.channels_last
+channels_last_3d = MemoryFormat.channels_last_3d
