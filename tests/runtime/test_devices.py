@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Maker
 
 from opwright import devices, keys
 from opwright.construction import as_tensor, tensor
 from opwright.devices import Backend, Device, as_device, register_backend
 from opwright.dtypes import float32
-from opwright.errors import RegistrationError
+from opwright.errors import DispatchError, RegistrationError
 from opwright.tensor import wrap
 
 
@@ -104,3 +105,19 @@ def test_a_removed_backend_is_gone(column: Backend) -> None:
         wrap(Column([1], (1,), "int64"))
     with pytest.raises(RuntimeError, match="Expected one of"):
         Device("column:0")
+
+
+def test_kernels_of_a_backend_see_its_arrays(column: Backend, define: Maker) -> None:
+    operator = define("scale(Tensor self, float factor) -> Tensor")
+    seen = []
+
+    @column.kernel(operator.name)
+    def scale(array: Column, factor: float) -> Column:
+        seen.append(type(array))
+        return Column([factor * value for value in array.values], array.extent, array.kind)
+
+    scaled = operator(wrap(Column([1.0, 2.0], (2,), "float32")), 3.0)
+    assert seen == [Column]
+    assert (scaled.tolist(), scaled.device) == ([3.0, 6.0], Device("column"))
+    with pytest.raises(DispatchError, match="scale"):
+        operator(wrap(np.zeros(2)), 3.0)
