@@ -35,8 +35,8 @@ RESERVED = frozenset(
         "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
         "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeVar", "A", "__all__", "__debug__",
-        "__doc__", "__file__",
-        "__loader__", "__name__", "__package__", "__path__", "__spec__", "active_modes", "annotations", "builtins",
+        "__annotations__", "__annotate__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__", "__doc__",
+        "__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__", "active_modes", "annotations", "builtins",
         "install", "is_int_list", "ndarray", "overload", "packet",
     )
 )  # fmt: skip
@@ -55,6 +55,7 @@ _LOCALS = frozenset(
         "keys",
         "kind",
         "kwargs",
+        "list",
         "modes",
         "str",
         "type",
@@ -77,7 +78,7 @@ class Namer:
     def claim(self, wanted: str) -> str:
         """The name wanted, with as many underscores after it as make it a free one."""
         taken = self._taken
-        while wanted in taken or keyword.iskeyword(wanted):
+        while wanted in taken or not is_word(wanted):
             wanted += "_"
         taken.add(wanted)
         return wanted
@@ -110,6 +111,12 @@ class NamespaceNames:
     packets: Mapping[str, PacketNames]
     taken: Collection[str]
 
+    def of_packet(self, base: str, operators: Iterable[str]) -> frozenset[str]:
+        """What the functions of a packet call: no argument of its `operators` may hide it."""
+        own = {name for found in map(self.stubs.__getitem__, operators) for name in (found.stub, found.operator)}
+        packet = self.packets[base].packet
+        return frozenset(own if packet is None else own | {packet})
+
     @staticmethod
     def of(schemas: Mapping[str, FunctionSchema]) -> NamespaceNames:
         """Names for the operators of one namespace, given in schema order."""
@@ -137,14 +144,22 @@ def _stub_name(
     return namer.claim(f"{name.base}_{name.shown_overload}")
 
 
-def argument_names(arguments: Iterable[Argument]) -> tuple[str, ...]:
-    """What a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs."""
+def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) -> tuple[str, ...]:
+    """What a stub calls its parameters: the schema's names, save those that are keywords or hide what it needs.
+
+    `hidden` are names of functions and objects that it needs beside those that all do.
+    """
     names = [argument.name for argument in arguments]
-    if _HIDING.isdisjoint(names) and not any(map(keyword.iskeyword, names)):
+    if not any([_is_hiding(name, hidden) for name in names]):
         return tuple(names)
-    namer = Namer(_HIDING)
-    kept = {name: namer.claim(name) for name in names if is_word(name) and name not in _HIDING}
+    namer = Namer((*_HIDING, *hidden))
+    kept = {name: namer.claim(name) for name in names if not _is_hiding(name, hidden)}
     return tuple(kept.get(name) or namer.claim(name) for name in names)
+
+
+def _is_hiding(name: str, hidden: Collection[str]) -> bool:
+    """Packets call the types of deciding arguments `kind`, `kind1`, `kind2` and so on."""
+    return name in _HIDING or name in hidden or name.startswith("kind") or not is_word(name)
 
 
 _BUILTINS = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -188,10 +188,11 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
     views = {}
     packets: dict[str, list[OperatorView]] = {}
     parameters_of = _Parameters(builtins)
+    hidden = _hidden(own, names)
     for name, operator in own.items():
         found = names.stubs[name]
         schema = operator.schema
-        parameters = parameters_of(schema.arguments)
+        parameters = parameters_of(schema.arguments, hidden[schema.name.base])
         views[name] = view = OperatorView(
             name,
             operator,
@@ -208,6 +209,14 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
     return NamespaceView(
         namespace, package, sources, views, {base: tuple(group) for base, group in packets.items()}, names, builtins
     )
+
+
+def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, frozenset[str]]:
+    """By packet, the names that no argument of its operators may have in generated code."""
+    groups: dict[str, list[str]] = {}
+    for name, operator in own.items():
+        groups.setdefault(operator.schema.name.base, []).append(name)
+    return {base: names.of_packet(base, group) for base, group in groups.items()}
 
 
 def source_path(path: str) -> str:
@@ -228,10 +237,10 @@ class _Parameters:
         self._builtins = builtins
         self._known: dict[int, Parameter] = {}
 
-    def __call__(self, arguments: Sequence[Argument]) -> tuple[Parameter, ...]:
+    def __call__(self, arguments: Sequence[Argument], hidden: Collection[str]) -> tuple[Parameter, ...]:
         known = self._known
         found = []
-        for name, argument in zip(argument_names(arguments), arguments, strict=True):
+        for name, argument in zip(argument_names(arguments, hidden), arguments, strict=True):
             parameter = known.get(id(argument))
             if parameter is None or parameter.name != name:
                 parameter = known[id(argument)] = self._new(name, argument)

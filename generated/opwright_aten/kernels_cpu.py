@@ -283,7 +283,7 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(np.multiply(self_, other_)))
 
@@ -319,7 +319,7 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(np.multiply(self_, other_)))
 
@@ -354,7 +354,7 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(np.true_divide(self_, other_)))
 
@@ -394,7 +394,7 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(np.true_divide(self_, other_)))
 
@@ -3249,7 +3249,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -3258,7 +3258,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -3280,7 +3280,7 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -3289,7 +3289,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
@@ -3310,7 +3310,7 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -3319,7 +3319,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -3346,7 +3346,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
@@ -3355,7 +3355,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)

@@ -200,7 +200,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.multiply(self_, other_)))
 
@@ -225,7 +225,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.multiply(self_, other_)))
 
@@ -249,7 +249,7 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.true_divide(self_, other_)))
 
@@ -276,7 +276,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(cp.true_divide(self_, other_)))
 
@@ -2611,7 +2611,7 @@ def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -2620,7 +2620,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
+    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -2642,7 +2642,7 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -2651,7 +2651,7 @@ def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other)
+    plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
@@ -2672,7 +2672,7 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2681,7 +2681,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2708,7 +2708,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
@@ -2717,7 +2717,7 @@ def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float")
+    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)

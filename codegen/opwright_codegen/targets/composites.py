@@ -19,7 +19,7 @@ __all__ = ["TEMPLATE", "composite_names", "context"]
 TEMPLATE = "composites.py.j2"
 RESERVED = (
     "Any", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence", "Tensor",
-    "annotations", "builtins", "dtypes", "math", "ops", "result",
+    "annotations", "builtins", "complex", "dtypes", "math", "ops", "result",
 )  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.layout import condition
+from opwright_codegen.layout import LINE, bracketed, condition
 from opwright_codegen.model import Operator
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.types import BaseType, ListType, OptionalType, Type
@@ -16,11 +16,11 @@ __all__ = ["EXACT", "Guard", "Lookup", "Lookups"]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A test that tells whether an argument needs converting, and the argument. Without a test it always does."""
+    """A test that tells whether an argument needs converting, and the statement that does it. Without a test it always
+    does."""
 
     test: str
-    name: str
-    position: int
+    conversion: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,37 @@ class Lookup:
     plain arrays, '' where they have no entry of their own; `more_keys`: statements behind `keys = …`."""
 
     operator: str
-    passed: str
     guards: tuple[Guard, ...]
     lists: tuple[str, ...]
     arrays: str
     keys: str
     more_keys: tuple[str, ...]
+    calls: Calls
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls that end a stub, laid out for where they stand: `call` is the Operator's, `kernel` the kernel's."""
+
+    call: str
+    call_inner: str
+    kernel: str
+    kernel_inner: str
+
+    @staticmethod
+    def of(view: OperatorView) -> Calls:
+        """The calls with all parameters, by position."""
+        call, kernel = f"return {view.private}.call({view.passed})", f"return kernel({view.passed})"
+        if len(call) + 12 <= LINE:
+            return Calls(call, call, kernel, kernel)
+        names = [parameter.name for parameter in view.parameters]
+        head = f"return {view.private}.call("
+        return Calls(
+            bracketed(head, names, ")", 8),
+            bracketed(head, names, ")", 12),
+            bracketed("return kernel(", names, ")", 4),
+            bracketed("return kernel(", names, ")", 8),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +105,22 @@ class Lookups:
             arrays = condition(["modes is None", *[p.array_test for p in pieces if p.array_test is not None]], "and", 4)
         return Lookup(
             view.private,
-            view.passed,
             tuple(
                 [
-                    Guard(piece.guard, parameter.name, position)
+                    Guard(piece.guard, _conversion(view.private, position, parameter.name))
                     for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
                     if piece.guard is not None
                 ]
             ),
             lists,
             arrays,
-            " | ".join(keys) if keys else _keys_without_tensors(view.operator),
+            _keys(keys) if keys else _keys_without_tensors(view.operator),
             tuple([p.more_keys for p in pieces if p.more_keys is not None]),
+            Calls.of(view),
         )
 
     def texts(self) -> Iterable[str]:
-        """All tests, for finding the names that they use."""
+        """All tests, for finding what they use."""
         for _, piece in self._pieces.values():
             yield from (text for text in (piece.guard, piece.list_test, piece.array_test) if text is not None)
 
@@ -146,9 +171,21 @@ class Lookups:
                 return ""
 
 
+def _conversion(operator: str, position: int, name: str) -> str:
+    return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", 8)
+
+
 def _lines(*lines: str) -> str:
     """Nested statements, the first of which stands in a `try` of a function."""
     return "".join(f"\n{'    ' * (depth + 2)}{line}" if depth else line for depth, line in enumerate(lines))
+
+
+def _keys(keys: Sequence[str]) -> str:
+    text = " | ".join(keys)
+    if len(text) + 15 <= LINE:
+        return text
+    inner = text if len(text) + 12 <= LINE else "\n            | ".join(keys)
+    return f"(\n            {inner}\n        )"
 
 
 def _keys_without_tensors(operator: Operator) -> str:

@@ -7,6 +7,7 @@ NotImplemented, so that its own operator is asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.imports import import_lines
@@ -55,12 +56,14 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
-def methods_of(view: NamespaceView) -> dict[str, tuple[OperatorView, ...]]:
-    """The packets with an overload that is a method, by base name; names that no attribute has are left out."""
+def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict[str, tuple[OperatorView, ...]]:
+    """The packets with an overload that is a method, by base name; names that no attribute has are left out, and those
+    of Python operators, which call them."""
+    special = {operator.name for operator in operators}
     return {
         base: group
         for base, group in view.packets.items()
-        if any("method" in o.operator.variants for o in group) and is_word(base)
+        if any("method" in o.operator.variants for o in group) and is_word(base) and base not in special
     }
 
 
@@ -120,13 +123,13 @@ def _takes_two_tensors(view: OperatorView) -> bool:
 
 def context(view: NamespaceView) -> dict[str, object] | None:
     """What the template shows; None where no operator is a method."""
-    groups = methods_of(view)
+    operators = python_operators(view)
+    groups = methods_of(view, operators)
     if not groups:
         return None
     moved = [found for base, group in groups.items() if (found := _moved(view, base, group)) is not None]
     names = {found.name for found in moved}
     functions = {base: view.names.packets[base].function for base in groups}
-    operators = python_operators(view)
     words = {"Tensor"}
     if operators:
         words |= {"Any", "active_modes", "is_array"}

@@ -26,7 +26,7 @@ __all__ = ["Branch", "Packet", "packet_view"]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Another overload of a merged packet: the line that tests for it, and how its stub is called."""
+    """Another overload of a merged packet: the line that tests for it, and the statement that calls its stub."""
 
     test: str
     call: str
@@ -37,7 +37,8 @@ class Packet:
     """All overloads of a name. `alias`: one stub serves. `lookup`: merged, straight-line for the first overload, which
     is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime."""
 
-    qualified: str
+    construction: str
+    assignment: str
     name: str
     packet: str | None
     alias: str | None = None
@@ -53,15 +54,30 @@ class Packet:
 def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView, lookups: Lookups) -> Packet:
     """What the template shows of the packet `base`."""
     names = view.names.packets[base]
-    qualified = f"{view.namespace}::{base}"
+    made = f'packet("{view.namespace}::{base}")'
     if names.packet is None:
-        return Packet(qualified, names.function, None, alias=group[0].stub)
+        return Packet("", _assignment(made, names.function), names.function, None, alias=group[0].stub)
+    construction = f"{names.packet} = {made}"
+    if len(construction) > LINE:
+        construction = f'{names.packet} = packet(\n    "{view.namespace}::{base}"\n)'
+    assignment = _assignment(names.packet, names.function)
     comment = fill_comment(f"{base}: {', '.join([o.schema.name.shown_overload for o in group])}")
     merged = _merge(group, view.builtins)
     if merged is not None:
-        return merged.packet(Packet(qualified, names.function, names.packet, comment=comment), view.builtins, lookups)
+        bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
+        return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
-    return Packet(qualified, names.function, names.packet, signature=text, comment=comment)
+    return Packet(construction, assignment, names.function, names.packet, signature=text, comment=comment)
+
+
+def _assignment(packet: str, function: str) -> str:
+    """The statement that gives a Packet its function."""
+    text = f"{packet}.stub = {function}"
+    if len(text) <= LINE:
+        return text
+    if packet.startswith("packet("):
+        return f"packet(\n    {packet[7:-1]}\n).stub = {function}"
+    return f"{packet}.stub = (\n    {function}\n)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +181,7 @@ def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None
 
 def _stub_call(view: OperatorView) -> str:
     arguments = [f"{p.name}={p.name}" if p.argument.kwarg_only else p.name for p in view.parameters]
-    return f"{view.stub}({', '.join(arguments)})"
+    return bracketed(f"return {view.stub}(", arguments, ")", 12)
 
 
 def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:

@@ -20,9 +20,9 @@ __all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "spelled"
 # What shims use beside their arguments.
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
-    "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "annotations", "builtins", "cp",
-    "dtypes", "float", "int", "item", "made", "math", "ndarray", "np", "plan", "plans", "result", "rules", "target", "type",
-    "wrap", "wrap_view", "wrap_views", "zip",
+    "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "builtins",
+    "complex", "cp", "dtypes", "float", "int", "item", "made", "math", "ndarray", "np", "plan", "plans", "result",
+    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ class ShimBuilder:
         self._names = names
         self._xp = xp
         self._modules = modules
-        self._namer = Namer((*RESERVED, *modules.values()))
+        self._namer = Namer((*RESERVED, *_numbered(len(self._schema.returns)), names.general, *modules.values()))
         self._own = {a.name: self._namer.claim(a.name) for a in self._schema.arguments}
         self._arrays = self._array_names()
         self._prefix = "builtins." if builtins.hides(BUILTINS) else ""
@@ -232,7 +232,7 @@ class ShimBuilder:
         targets = []
         for name in meta.operands:
             if name is None or name not in mentioned:
-                targets.append(f"_{self._own[name] if name is not None else ''}")
+                targets.append("_" if name is None else self._namer.claim(f"_{self._own[name]}"))
             else:
                 targets.append(self._arrays[name])
                 used[name] = self._arrays[name]
@@ -424,6 +424,11 @@ class ShimBuilder:
             exact = (self._builtins["float"], self._builtins["int"])
             tests.append(f"({kind}({own}) is not {exact[0]} and {kind}({own}) is not {exact[1]})")
         return tests
+
+
+def _numbered(outputs: int) -> list[str]:
+    """The variables of several outputs."""
+    return [f"{word}{i}" for word in ("plan", "result", "target") for i in range(outputs)]
 
 
 def _wrapped(name: str, found: Return) -> str:

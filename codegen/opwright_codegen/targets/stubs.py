@@ -47,6 +47,7 @@ class Stub:
     signature: str
     renamed: tuple[tuple[str, str], ...]
     lookup: Lookup | None
+    assignment: str
 
 
 def context(view: NamespaceView) -> dict[str, object]:
@@ -70,7 +71,7 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     returns = {o.schema.returns for o in view.operators.values()}
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
-    words |= words_in(lookups.texts())
+    words |= words_in(lookups.texts()) & {"builtins", "is_int_list", "ndarray"}
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"Operator", "packet"}
     if any(lookup is not None for lookup in found):
@@ -115,6 +116,7 @@ class _StubMaker:
             signature(view.stub, parameters, returned),
             renamed,
             lookup,
+            _assignment(view.private, view.stub),
         )
 
     def _construction(self, view: OperatorView) -> str:
@@ -135,6 +137,12 @@ class _StubMaker:
     def _tags_line(self, tags: frozenset[str]) -> str:
         found = self._tags[tags] = _row([quoted(tag) for tag in sorted(tags)], "tags=")
         return found
+
+
+def _assignment(operator: str, stub: str) -> str:
+    """The statement that gives the Operator its stub."""
+    text = f"{operator}.stub = {stub}"
+    return text if len(text) <= LINE else f"{operator}.stub = (\n    {stub}\n)"
 
 
 def _row(items: Sequence[str], head: str = "") -> str:

@@ -23,6 +23,7 @@ __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 
 OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     typed = _Typed(view.builtins, "A")
     plain = _Typed(view.builtins, "Tensor")
     namer = Namer((*RESERVED, *view.names.taken))
-    kinds = {o.name: namer.claim(f"_{o.stub}_operator") for o in view.operators.values()}
+    kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
     operators = [
         TypedOperator(kinds[o.name], (typed if _has_tensor(o) else plain).signature(o, o.stub))
         for o in view.operators.values()
@@ -77,12 +78,12 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
 
 def methods_context(view: NamespaceView) -> dict[str, object] | None:
     """What the template of `methods.pyi` shows; None where no operator is a method."""
-    groups = methods_of(view)
+    operators = python_operators(view)
+    groups = methods_of(view, operators)
     if not groups:
         return None
     builtins = BuiltinNames(groups)
     typed = _Typed(builtins, "TensorLike", returned="Tensor")
-    operators = python_operators(view)
     methods = [(base, typed.method(base, group)) for base, group in groups.items()]
     words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
     if operators:
@@ -110,7 +111,13 @@ def _packet(
     attributes = tuple(
         [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
     )
-    return TypedPacket(name, namer.claim(f"_{name}_call"), namer.claim(f"_{name}_packet"), alias, overloads, attributes)
+    call_kind, kind = _class_name(name, "call", namer), _class_name(name, "packet", namer)
+    return TypedPacket(name, call_kind, kind, alias, overloads, attributes)
+
+
+def _class_name(name: str, role: str, namer: Namer) -> str:
+    """A name that leaves room on a line that has the attribute's, too."""
+    return namer.claim(f"_{name[:_LONGEST]}_{role}")
 
 
 def _has_tensor(view: OperatorView) -> bool:
@@ -137,7 +144,8 @@ class _Typed:
 
     def words(self) -> set[str]:
         """The names that the declarations use."""
-        return words_in([text for _, text in self._parameters.values()]) | words_in(self._returns.values())
+        types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
+        return words_in(types) | words_in(self._returns.values())
 
     def signature(self, view: OperatorView, name: str) -> Signature:
         """A stub or one overload of a packet."""
