@@ -1,6 +1,7 @@
 """Opwright: array operators declared once, dispatched by device, on NumPy and CuPy.
 
-The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops.aten.add.Tensor`, `opwright.library`, `opwright.dispatch`.
+The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops.aten.add.Tensor`, `opwright.library`,
+`opwright.dispatch`.
 """
 
 from opwright import dispatch, library
@@ -41,8 +42,8 @@ from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
 from opwright.tensor import Tensor, is_tensor
 
-# Last, since generated code imports the runtime: `opwright.add` and its like, and the methods of Tensor.
-from opwright_aten import methods as _methods
+# Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
+from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
 __version__ = "0.1.0"
@@ -52,3 +53,62 @@ contiguous_format = MemoryFormat.contiguous_format
 preserve_format = MemoryFormat.preserve_format
 channels_last = MemoryFormat.channels_last
 channels_last_3d = MemoryFormat.channels_last_3d
+
+__all__ = [
+    "ArgumentError",
+    "AutogradError",
+    "DispatchError",
+    "Generator",
+    "Layout",
+    "MemoryFormat",
+    "RegistrationError",
+    "Tensor",
+    "as_tensor",
+    "bfloat16",
+    "bool",
+    "can_cast",
+    "cdouble",
+    "cfloat",
+    "channels_last",
+    "channels_last_3d",
+    "complex64",
+    "complex128",
+    "contiguous_format",
+    "default_generator",
+    "device",
+    "dispatch",
+    "double",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "from_dlpack",
+    "from_numpy",
+    "get_default_dtype",
+    "half",
+    "initial_seed",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_tensor",
+    "library",
+    "long",
+    "manual_seed",
+    "ops",
+    "preserve_format",
+    "promote_types",
+    "register_backend",
+    "result_type",
+    "seed",
+    "set_default_dtype",
+    "short",
+    "strided",
+    "tensor",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+__all__ += _generated.__all__
