@@ -32,7 +32,9 @@ GENERATOR_ORDER = """
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors keys state dtypes devices metadata tensor rules registry dispatcher library
+    errors keys state dtypes devices metadata tensor rules
+    registrations dispatch_table conversion signature returns adapters plain_arrays dispatch_errors compose
+    dispatcher packets registry ops_namespace dispatch _schema library
 """.split()  # noqa: SIM905
 
 
