@@ -82,10 +82,6 @@ class Castable:
         """As complex128."""
         return self.to(dtypes.complex128)
 
-    def type_as(self: _Moves, other: Tensor) -> Tensor:
-        """In the dtype of `other`."""
-        return self.to(other.dtype)
-
     @property
     def T(self: _Moves) -> Tensor:
         """The view with its dimensions reversed."""

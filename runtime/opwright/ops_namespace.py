@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.dispatcher import overloads
 from opwright.packets import Packet, packet
 from opwright.registrations import kernels
+
+if TYPE_CHECKING:
+    from opwright_aten.ops import Namespace as AtenNamespace
 
 __all__ = ["Namespace", "lost", "ops"]
 
@@ -53,6 +56,8 @@ def _why_not(qualified: str) -> str:
 
 class Ops:
     """The namespaces, by attribute; one that nothing is defined in is empty."""
+
+    aten: AtenNamespace
 
     def __getattr__(self, name: str) -> Namespace:
         if name.startswith("__"):

@@ -6,7 +6,7 @@ The operators and their methods are generated and attached by `opwright_aten.met
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,13 @@ from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 ndarray = np.ndarray
 
 
-class Tensor(Indexable, Exchangeable, Castable):
+if TYPE_CHECKING:
+    from opwright_aten.methods import TensorMethods
+else:
+    TensorMethods = object  # the generated package attaches them
+
+
+class Tensor(Indexable, Exchangeable, Castable, TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,

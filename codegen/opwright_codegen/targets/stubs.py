@@ -28,7 +28,7 @@ from opwright_codegen.views import (
     tuple_text,
 )
 
-__all__ = ["TEMPLATE", "Stub", "context"]
+__all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 
 TEMPLATE = "ops.py.j2"
 
@@ -59,7 +59,7 @@ def context(view: NamespaceView) -> dict[str, object]:
     return {
         "stubs": stubs,
         "packets": packets,
-        "public": _public(view),
+        "public": public_names(view),
         "imports": _imports(view, stubs, packets, lookups),
     }
 
@@ -153,7 +153,7 @@ def _row(items: Sequence[str], head: str = "") -> str:
 # -- `__all__`
 
 
-def _public(view: NamespaceView) -> list[str]:
+def public_names(view: NamespaceView) -> list[str]:
     """What `from ops import *` gives: the packets that are functions, in the order ruff sorts them."""
     names = {
         view.names.packets[base].function

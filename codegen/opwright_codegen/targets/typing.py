@@ -17,6 +17,7 @@ from opwright_codegen.layout import bracketed
 from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
+from opwright_codegen.targets.stubs import public_names
 from opwright_codegen.views import NamespaceView, OperatorView, Parameter, Tensors, annotation, return_annotation
 
 __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
@@ -71,6 +72,7 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     return {
         "operators": operators,
         "packets": packets,
+        "public": public_names(view),
         "attributes": [(base, p.kind) for base, p in zip(view.packets, packets, strict=True) if is_word(base)],
         "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
     }
