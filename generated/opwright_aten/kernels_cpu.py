@@ -3067,7 +3067,12 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        alpha != 1
+        or other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return add__Tensor(self, other, alpha)
     try:
         np.add(self_, other_, self_)
@@ -3160,8 +3165,8 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         alpha != 1
         or other_.dtype is not self_.dtype
         or self_.dtype.kind not in "iufc"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return sub__Tensor(self, other, alpha)
     try:
@@ -3269,7 +3274,11 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return mul__Tensor(self, other)
     try:
         np.multiply(self_, other_, self_)
@@ -3333,8 +3342,8 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "fc"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return div__Tensor(self, other)
     try:
@@ -3517,8 +3526,8 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "f"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return atan2_(self, other)
     try:
@@ -4299,8 +4308,8 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_and__Tensor(self, other)
     try:
@@ -4362,8 +4371,8 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_or__Tensor(self, other)
     try:
@@ -4425,8 +4434,8 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_xor__Tensor(self, other)
     try:
@@ -4485,7 +4494,11 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
 def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_and_(self, other)
     try:
         np.logical_and(self_, other_, self_)
@@ -4516,7 +4529,11 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_or_(self, other)
     try:
         np.logical_or(self_, other_, self_)
@@ -4547,7 +4564,11 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_xor_(self, other)
     try:
         np.logical_xor(self_, other_, self_)
@@ -4578,7 +4599,11 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return eq__Tensor(self, other)
     try:
         np.equal(self_, other_, self_)
@@ -4639,7 +4664,11 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return ne__Tensor(self, other)
     try:
         np.not_equal(self_, other_, self_)
@@ -4703,8 +4732,8 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return lt__Tensor(self, other)
     try:
@@ -4769,8 +4798,8 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return le__Tensor(self, other)
     try:
@@ -4835,8 +4864,8 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return gt__Tensor(self, other)
     try:
@@ -4901,8 +4930,8 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return ge__Tensor(self, other)
     try:

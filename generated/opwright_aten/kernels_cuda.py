@@ -2429,7 +2429,12 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        alpha != 1
+        or other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return add__Tensor(self, other, alpha)
     try:
         cp.add(self_, other_, self_)
@@ -2522,8 +2527,8 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         alpha != 1
         or other_.dtype is not self_.dtype
         or self_.dtype.kind not in "iufc"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return sub__Tensor(self, other, alpha)
     try:
@@ -2631,7 +2636,11 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return mul__Tensor(self, other)
     try:
         cp.multiply(self_, other_, self_)
@@ -2695,8 +2704,8 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "fc"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return div__Tensor(self, other)
     try:
@@ -2879,8 +2888,8 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "f"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return atan2_(self, other)
     try:
@@ -3661,8 +3670,8 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_and__Tensor(self, other)
     try:
@@ -3724,8 +3733,8 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_or__Tensor(self, other)
     try:
@@ -3787,8 +3796,8 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biu"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return bitwise_xor__Tensor(self, other)
     try:
@@ -3847,7 +3856,11 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
 def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_and_(self, other)
     try:
         cp.logical_and(self_, other_, self_)
@@ -3878,7 +3891,11 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_or_(self, other)
     try:
         cp.logical_or(self_, other_, self_)
@@ -3909,7 +3926,11 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return logical_xor_(self, other)
     try:
         cp.logical_xor(self_, other_, self_)
@@ -3940,7 +3961,11 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return eq__Tensor(self, other)
     try:
         cp.equal(self_, other_, self_)
@@ -4001,7 +4026,11 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.base is not None or other_.base is not None:
+    if (
+        other_.dtype is not self_.dtype
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
+    ):
         return ne__Tensor(self, other)
     try:
         cp.not_equal(self_, other_, self_)
@@ -4065,8 +4094,8 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return lt__Tensor(self, other)
     try:
@@ -4131,8 +4160,8 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return le__Tensor(self, other)
     try:
@@ -4197,8 +4226,8 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return gt__Tensor(self, other)
     try:
@@ -4263,8 +4292,8 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     if (
         other_.dtype is not self_.dtype
         or self_.dtype.kind not in "biuf"
-        or self_.base is not None
-        or other_.base is not None
+        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
+        or other_ is self_.base
     ):
         return ge__Tensor(self, other)
     try:

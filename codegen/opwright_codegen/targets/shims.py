@@ -360,8 +360,13 @@ class ShimBuilder:
         first = arrays[facts.operands[0]]
         tests = self._tests(facts, arrays)
         if facts.writes and len(arrays) > 1:
-            # Memory that belongs to no other array is shared with none.
-            tests += [f"{array}.base is not None" for array in arrays.values()]
+            # Arrays that share memory have one owner, or one owns the other's; what overlaps in part is an error.
+            for name in facts.operands[1:]:
+                other = arrays[name]
+                tests.append(
+                    f"({other}.base is not None and ({other}.base is {first} or {other}.base is {first}.base))"
+                )
+                tests.append(f"{other} is {first}.base")
         passed = ", ".join(self._own[a.name] for a in self._schema.arguments)
         general = f"return {self._names.general}({passed})"
         formula = spelled(facts.formula, {}, {})
