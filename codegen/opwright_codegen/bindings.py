@@ -172,6 +172,7 @@ class _Binder:
                 bound = Named(self._kernels.find_path(module, name, kernel.span))
             case InlineKernel(formula):
                 if key in BACKENDS:
+                    _check_array_module(base, kernel)
                     scope = Scope.for_kernel(base.schema)
                 else:
                     scope = Scope.for_composite(base.schema, self._packets)
@@ -241,6 +242,12 @@ class _Binder:
                 assert base.meta is not None
                 hint = "as in: pointwise(self, other)"
                 raise SchemaError("meta-form", "'meta' calls a rule", formula.span or base.meta.span, hint)
+
+
+def _check_array_module(base: Operator, kernel: Kernel) -> None:
+    if any(a.name == "xp" for a in base.schema.arguments):
+        message = f"{base.schema.name} has an argument 'xp', which hides the array module"
+        raise SchemaError("hidden-module", message, kernel.span, "rename it, or write the kernel as a function")
 
 
 _FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))

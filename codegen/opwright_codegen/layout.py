@@ -37,7 +37,9 @@ def condition(tests: Sequence[str], word: str, indent: int) -> str:
 
 
 def fill_comment(text: str) -> str:
-    """The text as comment lines, broken at spaces."""
+    """The text as comment lines, broken at spaces; what would not show, or show elsewhere, is escaped."""
+    if not text.isprintable():
+        text = "".join([char if char.isprintable() else repr(char)[1:-1] for char in text])
     if len(text) <= LINE - 2:
         return f"# {text}"
     first, *rest = _fill(text, LINE - 6)

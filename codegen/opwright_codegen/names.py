@@ -35,9 +35,9 @@ RESERVED = frozenset(
         "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
         "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeVar", "A", "__all__", "__debug__",
-        "__annotations__", "__annotate__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__", "__doc__",
-        "__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__", "active_modes", "annotations", "builtins",
-        "install", "is_int_list", "ndarray", "overload", "packet",
+        "__annotations__", "__annotate__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__",
+        "__doc__", "__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__",
+        "active_modes", "annotations", "builtins", "install", "is_int_list", "ndarray", "overload", "packet",
     )
 )  # fmt: skip
 
@@ -150,7 +150,7 @@ def argument_names(arguments: Iterable[Argument], hidden: Collection[str] = ()) 
     `hidden` are names of functions and objects that it needs beside those that all do.
     """
     names = [argument.name for argument in arguments]
-    if not any([_is_hiding(name, hidden) for name in names]):
+    if not any(_is_hiding(name, hidden) for name in names):
         return tuple(names)
     namer = Namer((*_HIDING, *hidden))
     kept = {name: namer.claim(name) for name in names if not _is_hiding(name, hidden)}

@@ -46,6 +46,25 @@ _TYPE_HINTS: dict[str, str] = {
 }
 
 
+# ATen has such operators: `__and__`, `__ilshift__`. Of other names of that form Python's objects have their own.
+_PYTHON_OPERATORS = frozenset(
+    f"__{kind}{word}__"
+    for kind in ("", "i", "r")
+    for word in (
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+        *("and", "or", "xor", "lshift", "rshift"),
+    )
+) | {"__neg__", "__pos__", "__abs__", "__invert__"}
+
+
+# The names that defaults may be, by type; and those of an int, which are numbers of ATen's.
+_ENUMS = {
+    "Layout": ("strided",),
+    "MemoryFormat": ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"),
+}
+_REDUCTIONS = ("Mean", "Sum")
+
+
 class _Problem(NamedTuple):
     """A broken rule and the part of the schema that breaks it."""
 
@@ -159,6 +178,10 @@ def _of_argument(argument: Argument, index: int) -> Iterator[_Problem]:
 
 def _default_hint(argument: Argument) -> str | None:
     assert argument.default is not None
+    words = _ENUMS.get(str(argument.type.base()), _REDUCTIONS)
+    if isinstance(argument.default.value, EnumName) and not argument.type.is_list_like:
+        near = nearest(argument.default.value.name, words)
+        return f"did you mean {near}?" if near else f"known names: {', '.join(words)}"
     if argument.default.value is None:
         return f"a value that may be None has the type {argument.type}?"
     return "one value may stand for a list of known size only, TYPE[N]" if argument.type.is_list_like else None
@@ -174,8 +197,10 @@ def _fits(value: Value, type: Type) -> bool:
         case BaseType("bool" | "SymBool"):
             return isinstance(value, bool)
         case BaseType("int" | "SymInt"):
-            # A name is one of an enumeration that the kernel takes as an int, such as the reduction `Mean`.
-            return isinstance(value, EnumName) or (isinstance(value, int) and not isinstance(value, bool))
+            # A name is one of an enumeration that the kernel takes as an int.
+            if isinstance(value, EnumName):
+                return value.name in _REDUCTIONS
+            return isinstance(value, int) and not isinstance(value, bool)
         case BaseType("float" | "SymFloat"):
             return isinstance(value, float)
         case BaseType("complex"):
@@ -184,6 +209,8 @@ def _fits(value: Value, type: Type) -> bool:
             return isinstance(value, int | float | complex)
         case BaseType("str" | "Device"):
             return isinstance(value, str)
+        case BaseType("Layout" | "MemoryFormat" as name) if isinstance(value, EnumName):
+            return value.name in _ENUMS[name]
         case BaseType("ScalarType" | "Layout" | "MemoryFormat" | "QScheme" | "DeviceIndex"):
             return isinstance(value, EnumName) or (isinstance(value, int) and not isinstance(value, bool))
         case BaseType("Tensor" | "Generator" | "Storage" | "Stream"):
@@ -194,6 +221,9 @@ def _fits(value: Value, type: Type) -> bool:
 
 def _of_name(schema: FunctionSchema) -> Iterator[_Problem]:
     name = schema.name
+    for part in (name.namespace, name.base, name.overload):
+        if part.startswith("__") and part.endswith("__") and not (part is name.base and part in _PYTHON_OPERATORS):
+            yield _Problem("reserved-name", f"{part!r} is a name of Python's own", "name")
     if name.overload == "default":
         hint = "the overload without a name is the one called default"
         yield _Problem("reserved-overload", "'default' is not a legal overload name", "name", 0, hint)

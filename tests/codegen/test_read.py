@@ -237,8 +237,9 @@ class TestHostileText:
     def test_text_is_never_run(self, tmp_path: Path) -> None:
         made = tmp_path / "made"
         call = f"__import__('os').mkdir({str(made)!r})"
-        text = f'- func: __import__(Tensor self) -> Tensor\n  meta: "{call}"\n  dispatch:\n    CPU: "{call}"\n'
-        assert list(read_text(text).operators) == ["aten::__import__"]
+        text = f'- func: eval(Tensor self) -> Tensor\n  meta: "{call}"\n  dispatch:\n    CPU: "{call}"\n'
+        assert list(read_text(text).operators) == ["aten::eval"]
+        assert fails("- func: __import__(Tensor self) -> Tensor\n") == [("reserved-name", 1, 9)]
         assert fails(f'- func: !!python/object/apply:os.mkdir ["{made}"]\n')[0] == ("yaml-tag", 1, 9)
         assert not made.exists()
 
