@@ -1550,14 +1550,14 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
 def isnan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.isnan(self_)))
+    return wrap(plan.lay_out(np.not_equal(self_, self_)))
 
 
 # isnan(Tensor self) -> Tensor
 def isnan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
-        result = np.isnan(self_)
+        result = np.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
         return isnan_default(self)
     made = Tensor()
@@ -1573,7 +1573,7 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
     if self.dtype.num > 16:
         return isnan_default(wrap(self)).array
     try:
-        result = np.isnan(self)
+        result = np.not_equal(self, self)
     except (TypeError, ValueError, OverflowError):
         return isnan_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
@@ -4279,7 +4279,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.isnan(self_, out=plan.out(target)), target)
+    plan.store(np.not_equal(self_, self_, out=plan.out(target)), target)
     return out
 
 

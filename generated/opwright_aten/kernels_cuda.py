@@ -1132,14 +1132,14 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
 def isnan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.isnan(self_)))
+    return wrap(plan.lay_out(cp.not_equal(self_, self_)))
 
 
 # isnan(Tensor self) -> Tensor
 def isnan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
     try:
-        result = cp.isnan(self_)
+        result = cp.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
         return isnan_default(self)
     made = Tensor()
@@ -3641,7 +3641,7 @@ def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.isnan(self_, out=plan.out(target)), target)
+    plan.store(cp.not_equal(self_, self_, out=plan.out(target)), target)
     return out
 
 

@@ -2224,7 +2224,7 @@ _isfinite = Operator(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:421",
+    where="aten.yaml:422",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2254,7 +2254,7 @@ _bitwise_and_Tensor = Operator(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:429",
+    where="aten.yaml:430",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2284,7 +2284,7 @@ _bitwise_and_Scalar = Operator(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:436",
+    where="aten.yaml:437",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2316,7 +2316,7 @@ _bitwise_and_Scalar_Tensor = Operator(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="aten.yaml:443",
+    where="aten.yaml:444",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2348,7 +2348,7 @@ _bitwise_or_Tensor = Operator(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:449",
+    where="aten.yaml:450",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2378,7 +2378,7 @@ _bitwise_or_Scalar = Operator(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:456",
+    where="aten.yaml:457",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2410,7 +2410,7 @@ _bitwise_or_Scalar_Tensor = Operator(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="aten.yaml:463",
+    where="aten.yaml:464",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2442,7 +2442,7 @@ _bitwise_xor_Tensor = Operator(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:469",
+    where="aten.yaml:470",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2472,7 +2472,7 @@ _bitwise_xor_Scalar = Operator(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:476",
+    where="aten.yaml:477",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2504,7 +2504,7 @@ _bitwise_xor_Scalar_Tensor = Operator(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="aten.yaml:483",
+    where="aten.yaml:484",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2536,7 +2536,7 @@ _logical_and_default = Operator(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:489",
+    where="aten.yaml:490",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2566,7 +2566,7 @@ _logical_or_default = Operator(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:496",
+    where="aten.yaml:497",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2596,7 +2596,7 @@ _logical_xor_default = Operator(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:503",
+    where="aten.yaml:504",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2626,7 +2626,7 @@ _eq_Tensor = Operator(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:512",
+    where="aten.yaml:513",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2656,7 +2656,7 @@ _eq_Scalar = Operator(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:519",
+    where="aten.yaml:520",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2688,7 +2688,7 @@ _ne_Tensor = Operator(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:526",
+    where="aten.yaml:527",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2718,7 +2718,7 @@ _ne_Scalar = Operator(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:533",
+    where="aten.yaml:534",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2750,7 +2750,7 @@ _lt_Tensor = Operator(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:540",
+    where="aten.yaml:541",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2780,7 +2780,7 @@ _lt_Scalar = Operator(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:547",
+    where="aten.yaml:548",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2812,7 +2812,7 @@ _le_Tensor = Operator(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:554",
+    where="aten.yaml:555",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2842,7 +2842,7 @@ _le_Scalar = Operator(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:561",
+    where="aten.yaml:562",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2874,7 +2874,7 @@ _gt_Tensor = Operator(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:568",
+    where="aten.yaml:569",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2904,7 +2904,7 @@ _gt_Scalar = Operator(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:575",
+    where="aten.yaml:576",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2936,7 +2936,7 @@ _ge_Tensor = Operator(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:582",
+    where="aten.yaml:583",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2966,7 +2966,7 @@ _ge_Scalar = Operator(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:589",
+    where="aten.yaml:590",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3004,7 +3004,7 @@ _isclose = Operator(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="aten.yaml:596",
+    where="aten.yaml:597",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3046,7 +3046,7 @@ _allclose = Operator(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="aten.yaml:599",
+    where="aten.yaml:600",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -3082,7 +3082,7 @@ _equal = Operator(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:605",
+    where="aten.yaml:606",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -3113,7 +3113,7 @@ _sum_default = Operator(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="aten.yaml:613",
+    where="aten.yaml:614",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3146,7 +3146,7 @@ _sum_dim_IntList = Operator(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="aten.yaml:620",
+    where="aten.yaml:621",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3189,7 +3189,7 @@ _prod_default = Operator(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="aten.yaml:627",
+    where="aten.yaml:628",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3222,7 +3222,7 @@ _prod_dim_int = Operator(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="aten.yaml:634",
+    where="aten.yaml:635",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3259,7 +3259,7 @@ _mean_default = Operator(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="aten.yaml:641",
+    where="aten.yaml:642",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3292,7 +3292,7 @@ _mean_dtype_out = Operator(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:645",
+    where="aten.yaml:646",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3325,7 +3325,7 @@ _mean_dim = Operator(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="aten.yaml:651",
+    where="aten.yaml:652",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3367,7 +3367,7 @@ _amax_default = Operator(
     "aten::amax",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="aten.yaml:658",
+    where="aten.yaml:659",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3401,7 +3401,7 @@ _amin_default = Operator(
     "aten::amin",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="aten.yaml:665",
+    where="aten.yaml:666",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3435,7 +3435,7 @@ _any_default = Operator(
     "aten::any",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:672",
+    where="aten.yaml:673",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3466,7 +3466,7 @@ _any_all_out = Operator(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:676",
+    where="aten.yaml:677",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3496,7 +3496,7 @@ _any_dim = Operator(
     "aten::any.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="aten.yaml:682",
+    where="aten.yaml:683",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3530,7 +3530,7 @@ _any_dims = Operator(
     "aten::any.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="aten.yaml:689",
+    where="aten.yaml:690",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3564,7 +3564,7 @@ _all_default = Operator(
     "aten::all",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:696",
+    where="aten.yaml:697",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3595,7 +3595,7 @@ _all_all_out = Operator(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:700",
+    where="aten.yaml:701",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3625,7 +3625,7 @@ _all_dim = Operator(
     "aten::all.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="aten.yaml:706",
+    where="aten.yaml:707",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3659,7 +3659,7 @@ _all_dims = Operator(
     "aten::all.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="aten.yaml:713",
+    where="aten.yaml:714",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3693,7 +3693,7 @@ _argmax_default = Operator(
     "aten::argmax",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="aten.yaml:720",
+    where="aten.yaml:721",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3727,7 +3727,7 @@ _argmin_default = Operator(
     "aten::argmin",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="aten.yaml:727",
+    where="aten.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3761,7 +3761,7 @@ _max_default = Operator(
     "aten::max",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:734",
+    where="aten.yaml:735",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3792,7 +3792,7 @@ _max_unary_out = Operator(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:738",
+    where="aten.yaml:739",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3822,7 +3822,7 @@ _max_dim = Operator(
     "aten::max.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="aten.yaml:744",
+    where="aten.yaml:745",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3858,7 +3858,7 @@ _max_dim_max = Operator(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("max", "Tensor"), ("max_values", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:748",
+    where="aten.yaml:749",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3900,7 +3900,7 @@ _max_other = Operator(
     "aten::max.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:756",
+    where="aten.yaml:757",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3930,7 +3930,7 @@ _min_default = Operator(
     "aten::min",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:761",
+    where="aten.yaml:762",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3961,7 +3961,7 @@ _min_unary_out = Operator(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:765",
+    where="aten.yaml:766",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -3991,7 +3991,7 @@ _min_dim = Operator(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="aten.yaml:771",
+    where="aten.yaml:772",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4027,7 +4027,7 @@ _min_dim_min = Operator(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("min", "Tensor"), ("min_indices", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:775",
+    where="aten.yaml:776",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4069,7 +4069,7 @@ _min_other = Operator(
     "aten::min.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:783",
+    where="aten.yaml:784",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4099,7 +4099,7 @@ _var_default = Operator(
     "aten::var",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="aten.yaml:788",
+    where="aten.yaml:789",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4131,7 +4131,7 @@ _var_dim = Operator(
     "aten::var.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="aten.yaml:793",
+    where="aten.yaml:794",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4168,7 +4168,7 @@ _var_correction = Operator(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="aten.yaml:798",
+    where="aten.yaml:799",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4210,7 +4210,7 @@ _std_default = Operator(
     "aten::std",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="aten.yaml:805",
+    where="aten.yaml:806",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4242,7 +4242,7 @@ _std_dim = Operator(
     "aten::std.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="aten.yaml:810",
+    where="aten.yaml:811",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4279,7 +4279,7 @@ _std_correction = Operator(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="aten.yaml:815",
+    where="aten.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4322,7 +4322,7 @@ _cumsum_default = Operator(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="aten.yaml:822",
+    where="aten.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4357,7 +4357,7 @@ _cumprod_default = Operator(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="aten.yaml:829",
+    where="aten.yaml:830",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4391,7 +4391,7 @@ _mm_default = Operator(
     "aten::mm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="aten.yaml:838",
+    where="aten.yaml:839",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4421,7 +4421,7 @@ _bmm_default = Operator(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="aten.yaml:845",
+    where="aten.yaml:846",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4451,7 +4451,7 @@ _mv_default = Operator(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
-    where="aten.yaml:852",
+    where="aten.yaml:853",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4481,7 +4481,7 @@ _dot_default = Operator(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
-    where="aten.yaml:859",
+    where="aten.yaml:860",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4512,7 +4512,7 @@ _addmm_default = Operator(
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="aten.yaml:866",
+    where="aten.yaml:867",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4546,7 +4546,7 @@ _matmul = Operator(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:873",
+    where="aten.yaml:874",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4576,7 +4576,7 @@ _alias = Operator(
     "aten::alias",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="aten.yaml:878",
+    where="aten.yaml:879",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4606,7 +4606,7 @@ _detach = Operator(
     "aten::detach",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="aten.yaml:884",
+    where="aten.yaml:885",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4636,7 +4636,7 @@ _view = Operator(
     "aten::view",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="aten.yaml:890",
+    where="aten.yaml:891",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4668,7 +4668,7 @@ _transpose_int = Operator(
     "aten::transpose.int",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="aten.yaml:896",
+    where="aten.yaml:897",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4702,7 +4702,7 @@ _t = Operator(
     "aten::t",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="aten.yaml:902",
+    where="aten.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4732,7 +4732,7 @@ _numpy_T = Operator(
     "aten::numpy_T",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="aten.yaml:908",
+    where="aten.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4762,7 +4762,7 @@ _permute = Operator(
     "aten::permute",
     "(Tensor(a) self, int[] dims) -> Tensor(a)",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="aten.yaml:914",
+    where="aten.yaml:915",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4795,7 +4795,7 @@ _expand = Operator(
     "(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="aten.yaml:920",
+    where="aten.yaml:921",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4829,7 +4829,7 @@ _select_int = Operator(
     "aten::select.int",
     "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="aten.yaml:926",
+    where="aten.yaml:927",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4869,7 +4869,7 @@ _slice_Tensor = Operator(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="aten.yaml:932",
+    where="aten.yaml:933",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4907,7 +4907,7 @@ _unsqueeze = Operator(
     "aten::unsqueeze",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="aten.yaml:938",
+    where="aten.yaml:939",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4939,7 +4939,7 @@ _squeeze_default = Operator(
     "aten::squeeze",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="aten.yaml:944",
+    where="aten.yaml:945",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4969,7 +4969,7 @@ _squeeze_dim = Operator(
     "aten::squeeze.dim",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="aten.yaml:950",
+    where="aten.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5001,7 +5001,7 @@ _squeeze_dims = Operator(
     "aten::squeeze.dims",
     "(Tensor(a) self, int[] dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="aten.yaml:956",
+    where="aten.yaml:957",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5033,7 +5033,7 @@ _diagonal = Operator(
     "aten::diagonal",
     "(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="aten.yaml:962",
+    where="aten.yaml:963",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5069,7 +5069,7 @@ _split_Tensor = Operator(
     "aten::split.Tensor",
     "(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="aten.yaml:968",
+    where="aten.yaml:969",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5103,7 +5103,7 @@ _split_with_sizes = Operator(
     "aten::split_with_sizes",
     "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="aten.yaml:974",
+    where="aten.yaml:975",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5137,7 +5137,7 @@ _unbind_int = Operator(
     "aten::unbind.int",
     "(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("dim", "int", 0)),
-    where="aten.yaml:980",
+    where="aten.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5169,7 +5169,7 @@ _as_strided = Operator(
     "aten::as_strided",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="aten.yaml:986",
+    where="aten.yaml:987",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5205,7 +5205,7 @@ _split_sizes = Operator(
     "aten::split.sizes",
     "(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt[]"), ("dim", "int", 0)),
-    where="aten.yaml:991",
+    where="aten.yaml:992",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5239,7 +5239,7 @@ _chunk = Operator(
     "aten::chunk",
     "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="aten.yaml:996",
+    where="aten.yaml:997",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5273,7 +5273,7 @@ _reshape = Operator(
     "aten::reshape",
     "(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     (("self", "Tensor"), ("shape", "SymInt[]")),
-    where="aten.yaml:999",
+    where="aten.yaml:1000",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5305,7 +5305,7 @@ _flatten_using_ints = Operator(
     "aten::flatten.using_ints",
     "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     (("self", "Tensor"), ("start_dim", "int", 0), ("end_dim", "int", -1)),
-    where="aten.yaml:1002",
+    where="aten.yaml:1003",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5339,7 +5339,7 @@ _expand_as = Operator(
     "aten::expand_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:1005",
+    where="aten.yaml:1006",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5369,7 +5369,7 @@ _narrow = Operator(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="aten.yaml:1010",
+    where="aten.yaml:1011",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5405,7 +5405,7 @@ _movedim_int = Operator(
     "aten::movedim.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="aten.yaml:1013",
+    where="aten.yaml:1014",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5439,7 +5439,7 @@ _movedim_intlist = Operator(
     "aten::movedim.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="aten.yaml:1018",
+    where="aten.yaml:1019",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5473,7 +5473,7 @@ _cat_default = Operator(
     "aten::cat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="aten.yaml:1023",
+    where="aten.yaml:1024",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5503,7 +5503,7 @@ _stack_default = Operator(
     "aten::stack",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="aten.yaml:1029",
+    where="aten.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5533,7 +5533,7 @@ _index_Tensor = Operator(
     "aten::index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="aten.yaml:1035",
+    where="aten.yaml:1036",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -5562,7 +5562,7 @@ _index_put_default = Operator(
     "aten::index_put",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="aten.yaml:1043",
+    where="aten.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5598,7 +5598,7 @@ _index_select_default = Operator(
     "aten::index_select",
     "(Tensor self, int dim, Tensor index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor")),
-    where="aten.yaml:1050",
+    where="aten.yaml:1051",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5631,7 +5631,7 @@ _gather_default = Operator(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False)),
     kwarg_only=3,
-    where="aten.yaml:1057",
+    where="aten.yaml:1058",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5665,7 +5665,7 @@ _masked_fill_Scalar = Operator(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="aten.yaml:1064",
+    where="aten.yaml:1065",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5697,7 +5697,7 @@ _masked_fill_Tensor = Operator(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="aten.yaml:1071",
+    where="aten.yaml:1072",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5727,7 +5727,7 @@ _masked_select = Operator(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
-    where="aten.yaml:1078",
+    where="aten.yaml:1079",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -5757,7 +5757,7 @@ _nonzero = Operator(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:1082",
+    where="aten.yaml:1083",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -5787,7 +5787,7 @@ _where_default = Operator(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="aten.yaml:1088",
+    where="aten.yaml:1089",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5817,7 +5817,7 @@ _tril_default = Operator(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="aten.yaml:1092",
+    where="aten.yaml:1093",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5849,7 +5849,7 @@ _triu_default = Operator(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="aten.yaml:1099",
+    where="aten.yaml:1100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5881,7 +5881,7 @@ __softmax_default = Operator(
     "aten::_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
-    where="aten.yaml:1108",
+    where="aten.yaml:1109",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5915,7 +5915,7 @@ __log_softmax_default = Operator(
     "aten::_log_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
-    where="aten.yaml:1114",
+    where="aten.yaml:1115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5949,7 +5949,7 @@ _softmax_int = Operator(
     "aten::softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="aten.yaml:1120",
+    where="aten.yaml:1121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5983,7 +5983,7 @@ _log_softmax_int = Operator(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="aten.yaml:1125",
+    where="aten.yaml:1126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6023,7 +6023,7 @@ _native_layer_norm_default = Operator(
         ("bias", "Tensor?"),
         ("eps", "float"),
     ),
-    where="aten.yaml:1130",
+    where="aten.yaml:1131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6081,7 +6081,7 @@ _layer_norm = Operator(
         ("eps", "float", 1e-05),
         ("cudnn_enable", "bool", True),
     ),
-    where="aten.yaml:1139",
+    where="aten.yaml:1140",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6143,7 +6143,7 @@ _empty_memory_format = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1145",
+    where="aten.yaml:1146",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6197,7 +6197,7 @@ _empty_strided = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1150",
+    where="aten.yaml:1151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6250,7 +6250,7 @@ _zeros = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1155",
+    where="aten.yaml:1156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6300,7 +6300,7 @@ _ones = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1161",
+    where="aten.yaml:1162",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6351,7 +6351,7 @@ _full = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1167",
+    where="aten.yaml:1168",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6403,7 +6403,7 @@ _scalar_tensor = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1173",
+    where="aten.yaml:1174",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6453,7 +6453,7 @@ _arange_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1177",
+    where="aten.yaml:1178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6504,7 +6504,7 @@ _arange_start = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1181",
+    where="aten.yaml:1182",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6559,7 +6559,7 @@ _arange_start_step = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1185",
+    where="aten.yaml:1186",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6617,7 +6617,7 @@ _linspace = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1190",
+    where="aten.yaml:1191",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6672,7 +6672,7 @@ _eye_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1195",
+    where="aten.yaml:1196",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6722,7 +6722,7 @@ _eye_m = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1199",
+    where="aten.yaml:1200",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6776,7 +6776,7 @@ _empty_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1204",
+    where="aten.yaml:1205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6834,7 +6834,7 @@ _zeros_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1208",
+    where="aten.yaml:1209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6892,7 +6892,7 @@ _ones_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1212",
+    where="aten.yaml:1213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6951,7 +6951,7 @@ _full_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1216",
+    where="aten.yaml:1217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7012,7 +7012,7 @@ _rand_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1220",
+    where="aten.yaml:1221",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7070,7 +7070,7 @@ _randn_like = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1225",
+    where="aten.yaml:1226",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7128,7 +7128,7 @@ _new_empty = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1230",
+    where="aten.yaml:1231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7187,7 +7187,7 @@ _new_empty_strided = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1235",
+    where="aten.yaml:1236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7248,7 +7248,7 @@ _new_zeros = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1240",
+    where="aten.yaml:1241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7306,7 +7306,7 @@ _new_ones = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1245",
+    where="aten.yaml:1246",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7365,7 +7365,7 @@ _new_full = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1250",
+    where="aten.yaml:1251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7425,7 +7425,7 @@ _rand_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1257",
+    where="aten.yaml:1258",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7476,7 +7476,7 @@ _rand_generator = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1262",
+    where="aten.yaml:1263",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7529,7 +7529,7 @@ _randn_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1267",
+    where="aten.yaml:1268",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7580,7 +7580,7 @@ _randn_generator = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1272",
+    where="aten.yaml:1273",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7634,7 +7634,7 @@ _randint_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1277",
+    where="aten.yaml:1278",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7689,7 +7689,7 @@ _randint_generator = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="aten.yaml:1282",
+    where="aten.yaml:1283",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7747,7 +7747,7 @@ _randint_low = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1287",
+    where="aten.yaml:1288",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7806,7 +7806,7 @@ _randint_low_generator = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="aten.yaml:1292",
+    where="aten.yaml:1293",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7864,7 +7864,7 @@ _randperm_default = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1297",
+    where="aten.yaml:1298",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7915,7 +7915,7 @@ _randperm_generator = Operator(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1302",
+    where="aten.yaml:1303",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7961,7 +7961,7 @@ _uniform_default = Operator(
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1308",
+    where="aten.yaml:1309",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -7980,7 +7980,7 @@ _normal_default = Operator(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1316",
+    where="aten.yaml:1317",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8017,7 +8017,7 @@ _random_from = Operator(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1324",
+    where="aten.yaml:1325",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8036,7 +8036,7 @@ _random_to = Operator(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1332",
+    where="aten.yaml:1333",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8071,7 +8071,7 @@ _random_default = Operator(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="aten.yaml:1340",
+    where="aten.yaml:1341",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8104,7 +8104,7 @@ _bernoulli_default = Operator(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="aten.yaml:1348",
+    where="aten.yaml:1349",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8137,7 +8137,7 @@ _bernoulli_p = Operator(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1356",
+    where="aten.yaml:1357",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8172,7 +8172,7 @@ _bernoulli__float = Operator(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1361",
+    where="aten.yaml:1362",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8207,7 +8207,7 @@ _bernoulli_float_out = Operator(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1366",
+    where="aten.yaml:1367",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -8242,7 +8242,7 @@ _bernoulli_Tensor = Operator(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1373",
+    where="aten.yaml:1374",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -8274,7 +8274,7 @@ _copy_default = Operator(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="aten.yaml:1383",
+    where="aten.yaml:1384",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8306,7 +8306,7 @@ _fill_Scalar = Operator(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="aten.yaml:1390",
+    where="aten.yaml:1391",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8338,7 +8338,7 @@ _fill_Tensor = Operator(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="aten.yaml:1397",
+    where="aten.yaml:1398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8368,7 +8368,7 @@ _zero_default = Operator(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="aten.yaml:1404",
+    where="aten.yaml:1405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8399,7 +8399,7 @@ _clone = Operator(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="aten.yaml:1411",
+    where="aten.yaml:1412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8432,7 +8432,7 @@ _contiguous = Operator(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="aten.yaml:1417",
+    where="aten.yaml:1418",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8464,7 +8464,7 @@ _resize_ = Operator(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="aten.yaml:1420",
+    where="aten.yaml:1421",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -8508,7 +8508,7 @@ __to_copy = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1426",
+    where="aten.yaml:1427",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8571,7 +8571,7 @@ _to_dtype_layout = Operator(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="aten.yaml:1430",
+    where="aten.yaml:1431",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8634,7 +8634,7 @@ _to_device = Operator(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="aten.yaml:1433",
+    where="aten.yaml:1434",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8687,7 +8687,7 @@ _to_dtype = Operator(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="aten.yaml:1438",
+    where="aten.yaml:1439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8738,7 +8738,7 @@ _to_other = Operator(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="aten.yaml:1443",
+    where="aten.yaml:1444",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8781,7 +8781,7 @@ _type_as = Operator(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:1448",
+    where="aten.yaml:1449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8811,7 +8811,7 @@ _item = Operator(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="aten.yaml:1453",
+    where="aten.yaml:1454",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -8841,7 +8841,7 @@ __local_scalar_dense = Operator(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="aten.yaml:1457",
+    where="aten.yaml:1458",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -11664,7 +11664,7 @@ _bitwise_and_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:429",
+    where="aten.yaml:430",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11694,7 +11694,7 @@ _bitwise_and__Tensor = Operator(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:429",
+    where="aten.yaml:430",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -11725,7 +11725,7 @@ _bitwise_and_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:436",
+    where="aten.yaml:437",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11757,7 +11757,7 @@ _bitwise_and__Scalar = Operator(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:436",
+    where="aten.yaml:437",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -11790,7 +11790,7 @@ _bitwise_and_Scalar_Tensor_out = Operator(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:443",
+    where="aten.yaml:444",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11823,7 +11823,7 @@ _bitwise_or_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:449",
+    where="aten.yaml:450",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11853,7 +11853,7 @@ _bitwise_or__Tensor = Operator(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:449",
+    where="aten.yaml:450",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -11884,7 +11884,7 @@ _bitwise_or_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:456",
+    where="aten.yaml:457",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11916,7 +11916,7 @@ _bitwise_or__Scalar = Operator(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:456",
+    where="aten.yaml:457",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -11949,7 +11949,7 @@ _bitwise_or_Scalar_Tensor_out = Operator(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:463",
+    where="aten.yaml:464",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -11982,7 +11982,7 @@ _bitwise_xor_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:469",
+    where="aten.yaml:470",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12012,7 +12012,7 @@ _bitwise_xor__Tensor = Operator(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:469",
+    where="aten.yaml:470",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12043,7 +12043,7 @@ _bitwise_xor_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:476",
+    where="aten.yaml:477",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12075,7 +12075,7 @@ _bitwise_xor__Scalar = Operator(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:476",
+    where="aten.yaml:477",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12108,7 +12108,7 @@ _bitwise_xor_Scalar_Tensor_out = Operator(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:483",
+    where="aten.yaml:484",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12141,7 +12141,7 @@ _logical_and_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:489",
+    where="aten.yaml:490",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12171,7 +12171,7 @@ _logical_and_ = Operator(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:489",
+    where="aten.yaml:490",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12202,7 +12202,7 @@ _logical_or_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:496",
+    where="aten.yaml:497",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12232,7 +12232,7 @@ _logical_or_ = Operator(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:496",
+    where="aten.yaml:497",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12263,7 +12263,7 @@ _logical_xor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:503",
+    where="aten.yaml:504",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12293,7 +12293,7 @@ _logical_xor_ = Operator(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:503",
+    where="aten.yaml:504",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12324,7 +12324,7 @@ _eq_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:512",
+    where="aten.yaml:513",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12354,7 +12354,7 @@ _eq__Tensor = Operator(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:512",
+    where="aten.yaml:513",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12385,7 +12385,7 @@ _eq_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:519",
+    where="aten.yaml:520",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12417,7 +12417,7 @@ _eq__Scalar = Operator(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:519",
+    where="aten.yaml:520",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12450,7 +12450,7 @@ _ne_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:526",
+    where="aten.yaml:527",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12480,7 +12480,7 @@ _ne__Tensor = Operator(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:526",
+    where="aten.yaml:527",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12511,7 +12511,7 @@ _ne_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:533",
+    where="aten.yaml:534",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12543,7 +12543,7 @@ _ne__Scalar = Operator(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:533",
+    where="aten.yaml:534",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12576,7 +12576,7 @@ _lt_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:540",
+    where="aten.yaml:541",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12606,7 +12606,7 @@ _lt__Tensor = Operator(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:540",
+    where="aten.yaml:541",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12637,7 +12637,7 @@ _lt_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:547",
+    where="aten.yaml:548",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12669,7 +12669,7 @@ _lt__Scalar = Operator(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:547",
+    where="aten.yaml:548",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12702,7 +12702,7 @@ _le_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:554",
+    where="aten.yaml:555",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12732,7 +12732,7 @@ _le__Tensor = Operator(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:554",
+    where="aten.yaml:555",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12763,7 +12763,7 @@ _le_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:561",
+    where="aten.yaml:562",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12795,7 +12795,7 @@ _le__Scalar = Operator(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:561",
+    where="aten.yaml:562",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12828,7 +12828,7 @@ _gt_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:568",
+    where="aten.yaml:569",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12858,7 +12858,7 @@ _gt__Tensor = Operator(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:568",
+    where="aten.yaml:569",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12889,7 +12889,7 @@ _gt_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:575",
+    where="aten.yaml:576",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12921,7 +12921,7 @@ _gt__Scalar = Operator(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:575",
+    where="aten.yaml:576",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -12954,7 +12954,7 @@ _ge_Tensor_out = Operator(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:582",
+    where="aten.yaml:583",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -12984,7 +12984,7 @@ _ge__Tensor = Operator(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="aten.yaml:582",
+    where="aten.yaml:583",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -13015,7 +13015,7 @@ _ge_Scalar_out = Operator(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:589",
+    where="aten.yaml:590",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13047,7 +13047,7 @@ _ge__Scalar = Operator(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="aten.yaml:589",
+    where="aten.yaml:590",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -13080,7 +13080,7 @@ _sum_out = Operator(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:613",
+    where="aten.yaml:614",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13119,7 +13119,7 @@ _sum_IntList_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="aten.yaml:620",
+    where="aten.yaml:621",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13163,7 +13163,7 @@ _prod_out = Operator(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:627",
+    where="aten.yaml:628",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13196,7 +13196,7 @@ _prod_int_out = Operator(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:634",
+    where="aten.yaml:635",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13246,7 +13246,7 @@ _mean_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="aten.yaml:651",
+    where="aten.yaml:652",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13290,7 +13290,7 @@ _amax_out = Operator(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:658",
+    where="aten.yaml:659",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13325,7 +13325,7 @@ _amin_out = Operator(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:665",
+    where="aten.yaml:666",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13360,7 +13360,7 @@ _any_out = Operator(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:682",
+    where="aten.yaml:683",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13395,7 +13395,7 @@ _any_dims_out = Operator(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:689",
+    where="aten.yaml:690",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13430,7 +13430,7 @@ _all_out = Operator(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:706",
+    where="aten.yaml:707",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13465,7 +13465,7 @@ _all_dims_out = Operator(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:713",
+    where="aten.yaml:714",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13500,7 +13500,7 @@ _argmax_out = Operator(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:720",
+    where="aten.yaml:721",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13535,7 +13535,7 @@ _argmin_out = Operator(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:727",
+    where="aten.yaml:728",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13576,7 +13576,7 @@ _var_correction_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="aten.yaml:798",
+    where="aten.yaml:799",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13627,7 +13627,7 @@ _std_correction_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="aten.yaml:815",
+    where="aten.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13672,7 +13672,7 @@ _cumsum_out = Operator(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:822",
+    where="aten.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13707,7 +13707,7 @@ _cumsum_ = Operator(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="aten.yaml:822",
+    where="aten.yaml:823",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -13742,7 +13742,7 @@ _cumprod_out = Operator(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:829",
+    where="aten.yaml:830",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13777,7 +13777,7 @@ _cumprod_ = Operator(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="aten.yaml:829",
+    where="aten.yaml:830",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -13812,7 +13812,7 @@ _mm_out = Operator(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:838",
+    where="aten.yaml:839",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13843,7 +13843,7 @@ _bmm_out = Operator(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:845",
+    where="aten.yaml:846",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13874,7 +13874,7 @@ _mv_out = Operator(
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:852",
+    where="aten.yaml:853",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13905,7 +13905,7 @@ _dot_out = Operator(
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:859",
+    where="aten.yaml:860",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13943,7 +13943,7 @@ _addmm_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="aten.yaml:866",
+    where="aten.yaml:867",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13984,7 +13984,7 @@ _addmm_ = Operator(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="aten.yaml:866",
+    where="aten.yaml:867",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14019,7 +14019,7 @@ _cat_out = Operator(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1023",
+    where="aten.yaml:1024",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14050,7 +14050,7 @@ _stack_out = Operator(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1029",
+    where="aten.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14081,7 +14081,7 @@ _index_Tensor_out = Operator(
     "(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1035",
+    where="aten.yaml:1036",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14117,7 +14117,7 @@ _index_put_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="aten.yaml:1043",
+    where="aten.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14155,7 +14155,7 @@ _index_put_ = Operator(
     "aten::index_put_",
     "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="aten.yaml:1043",
+    where="aten.yaml:1044",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14187,7 +14187,7 @@ _index_select_out = Operator(
     "(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1050",
+    where="aten.yaml:1051",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14220,7 +14220,7 @@ _gather_out = Operator(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1057",
+    where="aten.yaml:1058",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14255,7 +14255,7 @@ _masked_fill_Scalar_out = Operator(
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1064",
+    where="aten.yaml:1065",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14287,7 +14287,7 @@ _masked_fill__Scalar = Operator(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="aten.yaml:1064",
+    where="aten.yaml:1065",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14320,7 +14320,7 @@ _masked_fill_Tensor_out = Operator(
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1071",
+    where="aten.yaml:1072",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14356,7 +14356,7 @@ _masked_fill__Tensor = Operator(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="aten.yaml:1071",
+    where="aten.yaml:1072",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14387,7 +14387,7 @@ _tril_out = Operator(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1092",
+    where="aten.yaml:1093",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14419,7 +14419,7 @@ _tril_ = Operator(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="aten.yaml:1092",
+    where="aten.yaml:1093",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14452,7 +14452,7 @@ _triu_out = Operator(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1099",
+    where="aten.yaml:1100",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14484,7 +14484,7 @@ _triu_ = Operator(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="aten.yaml:1099",
+    where="aten.yaml:1100",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14517,7 +14517,7 @@ __softmax_out = Operator(
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1108",
+    where="aten.yaml:1109",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14552,7 +14552,7 @@ __log_softmax_out = Operator(
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1114",
+    where="aten.yaml:1115",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14597,7 +14597,7 @@ _native_layer_norm_out = Operator(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="aten.yaml:1130",
+    where="aten.yaml:1131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14661,7 +14661,7 @@ _uniform_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="aten.yaml:1308",
+    where="aten.yaml:1309",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14680,7 +14680,7 @@ _uniform_ = Operator(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1308",
+    where="aten.yaml:1309",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -14705,7 +14705,7 @@ _normal_out = Operator(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="aten.yaml:1316",
+    where="aten.yaml:1317",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14749,7 +14749,7 @@ _normal_ = Operator(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1316",
+    where="aten.yaml:1317",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -14786,7 +14786,7 @@ _random_from_out = Operator(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1324",
+    where="aten.yaml:1325",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14805,7 +14805,7 @@ _random__from = Operator(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="aten.yaml:1324",
+    where="aten.yaml:1325",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -14824,7 +14824,7 @@ _random_to_out = Operator(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1332",
+    where="aten.yaml:1333",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14859,7 +14859,7 @@ _random__to = Operator(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1332",
+    where="aten.yaml:1333",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -14894,7 +14894,7 @@ _random_out = Operator(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:1340",
+    where="aten.yaml:1341",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14927,7 +14927,7 @@ _random__default = Operator(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="aten.yaml:1340",
+    where="aten.yaml:1341",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -14960,7 +14960,7 @@ _bernoulli_out = Operator(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:1348",
+    where="aten.yaml:1349",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -14993,7 +14993,7 @@ _bernoulli_Tensor_out = Operator(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1373",
+    where="aten.yaml:1374",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -15026,7 +15026,7 @@ _bernoulli__Tensor = Operator(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="aten.yaml:1373",
+    where="aten.yaml:1374",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -15059,7 +15059,7 @@ _copy_out = Operator(
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="aten.yaml:1383",
+    where="aten.yaml:1384",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15091,7 +15091,7 @@ _copy_ = Operator(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="aten.yaml:1383",
+    where="aten.yaml:1384",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15124,7 +15124,7 @@ _fill_Scalar_out = Operator(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1390",
+    where="aten.yaml:1391",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15156,7 +15156,7 @@ _fill__Scalar = Operator(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="aten.yaml:1390",
+    where="aten.yaml:1391",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15189,7 +15189,7 @@ _fill_Tensor_out = Operator(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="aten.yaml:1397",
+    where="aten.yaml:1398",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15219,7 +15219,7 @@ _fill__Tensor = Operator(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="aten.yaml:1397",
+    where="aten.yaml:1398",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15250,7 +15250,7 @@ _zero_out = Operator(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="aten.yaml:1404",
+    where="aten.yaml:1405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15280,7 +15280,7 @@ _zero_ = Operator(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="aten.yaml:1404",
+    where="aten.yaml:1405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 

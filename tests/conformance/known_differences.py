@@ -36,7 +36,20 @@ KNOWN = (
     Known("arange.start_step", "2.5, 0.5, dtype=dtype.'int64'", "PyTorch truncates the step to the dtype first, to 0 here"),
     Known("linspace", "'bool'", "PyTorch refuses bool only from two steps on"),
     Known("linspace", "'uint8'.*(values|without overflow)", "PyTorch wraps each term around in uint8, and its steps with them"),
-    Known("random_?[.]to", "float.*8589934592.*values", "PyTorch moves bounds beyond the mantissa to representable numbers"),
+    Known("(add|sub|rsub)_?[.].*", r"bfloat16\[3\].*float32\[\].*values", "a 0-dim operand is rounded to bfloat16 in long arrays, not in short ones"),
+    Known("_?log_softmax.*", "bfloat16.*-1.*values", "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension"),
+    Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
+    Known("(fill|zero|masked_fill|random|normal|uniform|bernoulli)_.*", "more than one element of the written-to tensor", "we refuse writes to repeated elements"),
+    Known(
+        "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
+        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
+        "shape, dtype, strides",
+        "PyTorch makes these from the functional operator and resizes `out` to row-major; ours has the functional's strides",
+    ),
+    Known("(uniform|random|normal)[.].*out", "/.1, .*values", "PyTorch draws in the order of `self`, ours in that of `out`"),
+    Known("normal.out", "values", "PyTorch draws by the gaps of `self`, ours by those of `out`"),
+    Known("(gelu|_softmax|_log_softmax)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("random_?[.]to(_out)?", "float.*8589934592.*values", "PyTorch moves bounds beyond the mantissa to representable numbers"),
 )  # fmt: skip
 
 

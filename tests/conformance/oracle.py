@@ -8,19 +8,39 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import opwright
 from sampling import Sample, bfloat16
+
+import opwright
 
 torch: Any = __import__("pytest").importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 
 _TORCH_DTYPES = {
     np.dtype(name): getattr(torch, name)
-    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+    for name in (
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    )
 } | {bfloat16: torch.bfloat16}
 _DTYPES = {theirs: ours for ours, theirs in _TORCH_DTYPES.items()}
 
 # How far results may be apart, beside an equal rounding of the last place: what libraries of mathematical functions differ by.
-_TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
+_TOLERANCE = {
+    "float16": 2e-3,
+    "bfloat16": 1.6e-2,
+    "float32": 1e-5,
+    "float64": 1e-12,
+    "complex64": 1e-5,
+    "complex128": 1e-12,
+}
 
 
 def to_torch(value: Any) -> Any:
@@ -45,6 +65,11 @@ def to_opwright(value: Any) -> Any:
     if isinstance(value, list):
         return [to_opwright(each) for each in value]
     return value
+
+
+def dtype_of(tensor: Any) -> np.dtype | None:
+    """The dtype of PyTorch's tensor; None where we have none like it."""
+    return _DTYPES.get(tensor.dtype)
 
 
 def copied(value: Any) -> Any:
@@ -124,5 +149,7 @@ def value_difference(ours: np.ndarray, theirs: np.ndarray) -> str | None:
     else:
         wide = np.complex128 if theirs.dtype.kind == "c" else np.float64
         with np.errstate(all="ignore"):
-            same = np.allclose(ours.astype(wide), theirs.astype(wide), rtol=tolerance, atol=tolerance / 10, equal_nan=True)
+            same = np.allclose(
+                ours.astype(wide), theirs.astype(wide), rtol=tolerance, atol=tolerance / 10, equal_nan=True
+            )
     return None if same else f"values {ours.tolist()!r:.300}, not {theirs.tolist()!r:.300}"

@@ -71,7 +71,16 @@ def ranges_from() -> Iterator[Sample]:
 
 
 def spaced() -> Iterator[Sample]:
-    for start, end, steps in ((0, 1, 5), (0, 1, 2), (0, 5, 1), (0, 5, 0), (3, -2, 11), (0, 1, -1), (-1.5, 2.5, 7), (0, 10, 4)):
+    for start, end, steps in (
+        (0, 1, 5),
+        (0, 1, 2),
+        (0, 5, 1),
+        (0, 5, 0),
+        (3, -2, 11),
+        (0, 1, -1),
+        (-1.5, 2.5, 7),
+        (0, 10, 4),
+    ):
         yield sample(start, end, steps)
         yield from (sample(start, end, steps, dtype=dtype) for dtype in DTYPES)
     yield sample(0, 1j, 3)
@@ -201,8 +210,12 @@ SAMPLES: dict[str, Samples] = {
     "randn.generator": lambda: (Sample(each.args, {"generator": None, **each.kwargs}) for each in random_sizes()),
     "randint": partial(random_integers, False),
     "randint.low": partial(random_integers, True),
-    "randint.generator": lambda: (Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(False)),
-    "randint.low_generator": lambda: (Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(True)),
+    "randint.generator": lambda: (
+        Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(False)
+    ),
+    "randint.low_generator": lambda: (
+        Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(True)
+    ),
     "randperm": lambda: (sample(n) for n in (0, 1, 2, 10, 100, -1)),
     "randperm.generator": lambda: (sample(n, generator=None) for n in (0, 5)),
     "uniform": partial(fills_with, (-2.0, 3.0), (1.0, 0.0)),
@@ -222,7 +235,9 @@ SAMPLES: dict[str, Samples] = {
     "_to_copy": casts_by_keyword,
     "to.dtype_layout": casts_by_keyword,
     "to.dtype": casts,
-    "to.device": lambda: (sample(make((2, 3), given), "cpu", dtype) for given in (FLOAT32, INT32) for dtype in (FLOAT32, INT64)),
+    "to.device": lambda: (
+        sample(make((2, 3), given), "cpu", dtype) for given in (FLOAT32, INT32) for dtype in (FLOAT32, INT64)
+    ),
     "to.other": lambda: (sample(make((2, 3), given), make((1,), dtype)) for given in DTYPES for dtype in DTYPES),
     "type_as": lambda: (sample(make((2, 3), given), make((1,), dtype)) for given in DTYPES for dtype in DTYPES),
     "item": elements,

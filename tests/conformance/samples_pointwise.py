@@ -81,7 +81,7 @@ def with_number(*numbers: complex, first: bool = False) -> Iterator[Sample]:
 
 
 def with_alpha(number: bool) -> Iterator[Sample]:
-    yield from with_number() if number else promoting()
+    yield from with_number() if number else binary()
     for dtype in DTYPES:
         array = make((2, 3), dtype)
         other = 3 if number else make((2, 3), dtype, seed=1)
@@ -205,8 +205,10 @@ def masked_fill(number: bool) -> Iterator[Sample]:
 
 SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor"), partial(with_alpha, False)),
+    "add.Tensor": lambda: (*with_alpha(False), *every_dtype_pair()),
     **dict.fromkeys(("add.Scalar", "sub.Scalar", "rsub.Scalar"), partial(with_alpha, True)),
-    **dict.fromkeys(("mul.Tensor", "maximum", "eq.Tensor", "lt.Tensor", "bitwise_and.Tensor"), promoting),
+    **dict.fromkeys(("mul.Tensor", "maximum", "lt.Tensor", "bitwise_and.Tensor"), binary),
+    "eq.Tensor": promoting,
     "div.Tensor": promoting,
     "mul.Scalar": with_number,
     "div.Scalar": with_number,

@@ -155,7 +155,9 @@ def layer_norm(native: bool) -> Iterator[Sample]:
     eps = (1e-5,) if native else ()
     for dtype in DTYPES:
         array, weight, bias = make((2, 3, 4), dtype), make((4,), dtype, seed=1), make((4,), dtype, seed=2)
-        yield from (sample(array, [4], w, b, *eps) for w, b in ((None, None), (weight, bias), (weight, None), (None, bias)))
+        yield from (
+            sample(array, [4], w, b, *eps) for w, b in ((None, None), (weight, bias), (weight, None), (None, bias))
+        )
     array = make((4, 3, 2), FLOAT32)
     for view in (array, array.T, array[:, ::2]):
         yield from (sample(view, list(view.shape[k:]), None, None, *eps) for k in (0, 1, 2))

@@ -18,7 +18,6 @@ from sampling import (
     Array,
     Sample,
     bfloat16,
-    expanded,
     laid_out,
     make,
     sample,
@@ -49,7 +48,18 @@ def with_args(*choices: tuple[object, ...]) -> Iterator[Sample]:
 def shapes() -> Iterator[Sample]:
     for array in inputs():
         count = array.size
-        for shape in ([-1], [count], [1, -1], [count, 1], [2, -1], [-1, 2, 1], list(array.shape), [3, 4, 2], [-1, -1], [-2]):
+        for shape in (
+            [-1],
+            [count],
+            [1, -1],
+            [count, 1],
+            [2, -1],
+            [-1, 2, 1],
+            list(array.shape),
+            [3, 4, 2],
+            [-1, -1],
+            [-2],
+        ):
             yield sample(array, shape)
     yield sample(make((2, 3, 4), FLOAT32)[:, :, ::2], [6, 2])
     yield sample(make((2, 3, 4), FLOAT32)[:, ::2], [2, 2, 2, 2])
@@ -161,7 +171,13 @@ def gathers() -> Iterator[Sample]:
         array = laid_out(layout, FLOAT32)
         yield from (sample(array, dim, np.zeros(array.shape, np.int64)) for dim in (0, -1))
     array = make((3, 4), FLOAT32)
-    for index in (np.array([[5]]), np.zeros((4, 1), np.int64), np.zeros((1, 5), np.int64), np.array([0]), make((2, 2), FLOAT32)):
+    for index in (
+        np.array([[5]]),
+        np.zeros((4, 1), np.int64),
+        np.zeros((1, 5), np.int64),
+        np.array([0]),
+        make((2, 2), FLOAT32),
+    ):
         yield sample(array, 0, index)
         yield sample(array, 1, index)
     yield sample(make((), FLOAT32), 0, np.array(0))
@@ -170,7 +186,12 @@ def gathers() -> Iterator[Sample]:
 def triangles() -> Iterator[Sample]:
     for dtype in DTYPES:
         yield sample(make((3, 4), dtype))
-    for array in (make((3, 4), FLOAT32).T, make((2, 3, 4), FLOAT32), make((2, 6, 4), FLOAT32)[:, ::2], make((2, 0), FLOAT32)):
+    for array in (
+        make((3, 4), FLOAT32).T,
+        make((2, 3, 4), FLOAT32),
+        make((2, 6, 4), FLOAT32)[:, ::2],
+        make((2, 0), FLOAT32),
+    ):
         yield from (sample(array, diagonal) for diagonal in (0, 1, -2))
     yield sample(make((3,), FLOAT32))
 
@@ -194,7 +215,16 @@ SAMPLES: dict[str, Samples] = {
     "permute": partial(with_args, ([0, 1, 2],), ([2, 0, 1],), ([-1, 0, 1],), ([0, 0, 1],), ([1, 0],), ([],)),
     "select.int": partial(with_args, (0, 0), (1, -1), (-1, 1), (0, 9), (4, 0)),
     "slice.Tensor": partial(
-        with_args, (), (0, 1), (0, None, 1), (-1, -2, None), (1, 0, 9, 2), (1, 5, 2), (0, 0, 2, 0), (0, 0, 2, -1), (5, 0, 1)
+        with_args,
+        (),
+        (0, 1),
+        (0, None, 1),
+        (-1, -2, None),
+        (1, 0, 9, 2),
+        (1, 5, 2),
+        (0, 0, 2, 0),
+        (0, 0, 2, -1),
+        (5, 0, 1),
     ),
     "unsqueeze": partial(with_args, (0,), (1,), (-1,), (2,), (-5,), (9,)),
     "squeeze.dim": partial(with_args, (0,), (1,), (-1,), (5,)),

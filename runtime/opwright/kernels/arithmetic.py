@@ -18,7 +18,9 @@ Array = Any
 Number = complex
 
 
-def divide_rounded(xp: ModuleType, self: Array, other: Array, rounding_mode: str | None, out: Array | None = None) -> Array:
+def divide_rounded(
+    xp: ModuleType, self: Array, other: Array, rounding_mode: str | None, out: Array | None = None
+) -> Array:
     """`div` with `rounding_mode`: None divides truly, "trunc" rounds toward zero, "floor" down."""
     match rounding_mode:
         case None:
@@ -30,7 +32,9 @@ def divide_rounded(xp: ModuleType, self: Array, other: Array, rounding_mode: str
         case "trunc":
             return _truncating_divide(xp, self, other, out)
         case _:
-            raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+            raise RuntimeError(
+                f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            )
 
 
 def floor_divide(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
@@ -51,6 +55,8 @@ def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) ->
 def _dividing(xp: ModuleType, ufunc: Any, self: Array, other: Array, out: Array | None) -> Array:
     if xp is not np or self.dtype.kind not in "iu":
         return ufunc(self, other, out=out)
+    if out is not None and not np.all(other):
+        raise RuntimeError("ZeroDivisionError: an integer was divided by zero")
     # NumPy raises its divide flag as it goes, so that no pass over the divisor is needed to find a zero.
     try:
         with np.errstate(divide="raise"):

@@ -227,9 +227,7 @@ def _lies_in(self: Operand, memory_format: Any) -> bool:
     return in_order(tuple(self.shape), _strides(self))
 
 
-def empty_like(
-    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
-) -> Operand:
+def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
     plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
     if device is None:

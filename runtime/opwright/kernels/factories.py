@@ -20,7 +20,9 @@ def empty(
     """An array with arbitrary contents."""
     if memory_format is None:
         return xp.empty(tuple(size), dtype or get_default_dtype())
-    return empty_strided(xp, size, rules.empty(size, memory_format=memory_format).strides, dtype, layout, device, pin_memory)
+    return empty_strided(
+        xp, size, rules.empty(size, memory_format=memory_format).strides, dtype, layout, device, pin_memory
+    )
 
 
 def empty_strided(

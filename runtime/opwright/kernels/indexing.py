@@ -46,7 +46,9 @@ def put_at(
     except IndexError as error:
         raise _clearer(error, self, index) from None
     except ValueError as error:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast: {error}") from None
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast: {error}"
+        ) from None
     return target
 
 
@@ -60,7 +62,9 @@ def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexErr
             size = self.shape[dim]
             outside = each[(each < -size) | (each >= size)]
             if outside.size:
-                return IndexError(f"index {int(outside.ravel()[0])} is out of bounds for dimension {dim} with size {size}")
+                return IndexError(
+                    f"index {int(outside.ravel()[0])} is out of bounds for dimension {dim} with size {size}"
+                )
     shapes = ", ".join(str(list(each.shape)) for each in index if not isinstance(each, slice))
     return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
 
@@ -95,7 +99,9 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
         raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
     if not isinstance(value, (bool, int, float, complex)):
         if value.ndim:
-            raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+            raise RuntimeError(
+                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            )
         value = value.item()
     value = checked_scalar(value, self.dtype)
     if out is None:

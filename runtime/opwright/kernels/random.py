@@ -97,16 +97,16 @@ def bernoulli(xp: ModuleType, self: Array, generator: Generator | None, out: Arr
     return bernoulli_of(xp, self, self, generator, out)
 
 
-def bernoulli_of(
-    xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None
-) -> Array:
+def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None) -> Array:
     """1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
     chances = np.asarray(p if xp is np or isinstance(p, (int, float)) else xp.asnumpy(p))
     if not bool(np.all((chances >= 0) & (chances <= 1))):
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
     compute = float64 if chances.dtype == float64 else float32
     target = xp.empty(self.shape, self.dtype) if out is None else out
-    drawn = _placed(np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None)
+    drawn = _placed(
+        np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None
+    )
     target[...] = xp.asarray(drawn < chances)
     return target
 

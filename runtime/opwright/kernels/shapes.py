@@ -45,7 +45,9 @@ def matrix_transpose(xp: ModuleType, self: Array) -> Array:
 def permute(xp: ModuleType, self: Array, dims: Sequence[int]) -> Array:
     """The dimensions in another order. Raises RuntimeError unless `dims` names each once."""
     if len(dims) != self.ndim:
-        raise RuntimeError(f"permute(): the tensor has {self.ndim} dimensions, but the ordering {list(dims)} names {len(dims)}")
+        raise RuntimeError(
+            f"permute(): the tensor has {self.ndim} dimensions, but the ordering {list(dims)} names {len(dims)}"
+        )
     order = [wrap_dim(dim, self.ndim) for dim in dims]
     if len(set(order)) != len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed, but got {list(dims)}")
@@ -64,7 +66,9 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
     for i in range(len(size) - 1, -1, -1):
         if i < new:
             if size[i] < 0:
-                raise RuntimeError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}"
+                )
             strides[i] = following if size[i] == 1 and self.ndim else 0
         else:
             have = self.shape[i - new]
@@ -88,7 +92,9 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
     return self[(slice(None),) * dim + (index, ...)]
 
 
@@ -156,7 +162,9 @@ def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: in
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = self.shape[wrap_dim(dim, self.ndim)]
     if any(each < 0 for each in split_sizes):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+        )
     if sum(split_sizes) != size:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}),"
@@ -182,7 +190,11 @@ def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> 
     length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     start = self
     if length and offset:
-        start = take_slice(xp, self, second, offset, None, 1) if offset > 0 else take_slice(xp, self, first, -offset, None, 1)
+        start = (
+            take_slice(xp, self, second, offset, None, 1)
+            if offset > 0
+            else take_slice(xp, self, first, -offset, None, 1)
+        )
     rest = [i for i in range(self.ndim) if i not in (first, second)]
     shape = [self.shape[i] for i in rest] + [length]
     strides = [self.strides[i] for i in rest] + [self.strides[first] + self.strides[second]]
