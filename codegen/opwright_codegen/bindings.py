@@ -150,7 +150,7 @@ class _Binder:
 
     def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
         text = kernel.text
-        if text.isidentifier():
+        if text.isidentifier() and text.isascii():
             # PyTorch's file has thousands of names, which need no parser.
             function = self._kernels.find(text, kernel.span)
             if function is None or not _is_served(key):

@@ -102,7 +102,7 @@ def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None
     Nothing is imported: the top-level package is found by its finder, the rest by walking folders.
     """
     parts = name.split(".")
-    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+    if not all(_is_module_name(part) for part in parts):
         raise _no_module(name, name, span, "a module is written package.module")
     places = _top_level(parts[0], roots)
     for end in range(1, len(parts)):
@@ -116,6 +116,11 @@ def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None
     if not places:
         raise _no_module(name, parts[0], span, "install it, or name its folder's parent in the current project")
     return list(_sources(name, places[0]))
+
+
+def _is_module_name(part: str) -> bool:
+    """Whether a module can have the name, and a file the module's: file systems take up to 255 bytes."""
+    return part.isidentifier() and not keyword.iskeyword(part) and len(part.encode()) <= 250
 
 
 def _no_module(name: str, missing: str, span: Span | None, hint: str | None) -> SchemaError:

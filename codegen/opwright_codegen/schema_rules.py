@@ -61,6 +61,11 @@ _PYTHON_OPERATORS = frozenset(
 _ENUMS = {
     "Layout": ("strided",),
     "MemoryFormat": ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"),
+    "ScalarType": (
+        *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "short", "int32", "int", "int64", "long"),
+        *("float16", "half", "bfloat16", "float32", "float", "float64", "double"),
+        *("complex64", "cfloat", "complex128", "cdouble"),
+    ),
 }
 _REDUCTIONS = ("Mean", "Sum")
 
@@ -209,7 +214,7 @@ def _fits(value: Value, type: Type) -> bool:
             return isinstance(value, int | float | complex)
         case BaseType("str" | "Device"):
             return isinstance(value, str)
-        case BaseType("Layout" | "MemoryFormat" as name) if isinstance(value, EnumName):
+        case BaseType("Layout" | "MemoryFormat" | "ScalarType" as name) if isinstance(value, EnumName):
             return value.name in _ENUMS[name]
         case BaseType("ScalarType" | "Layout" | "MemoryFormat" | "QScheme" | "DeviceIndex"):
             return isinstance(value, EnumName) or (isinstance(value, int) and not isinstance(value, bool))
