@@ -30,6 +30,7 @@ from opwright_codegen.kernel_forms import (
 )
 from opwright_codegen.kernel_modules import KernelFunction, KernelModules
 from opwright_codegen.model import Kernel, Operator, OperatorSet
+from opwright_codegen.schema import SchemaKind
 from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
@@ -142,6 +143,8 @@ class _Binder:
             try:
                 bound = self._kernel(base, key, kernel)
                 meta = None if isinstance(bound, Unbound) or key not in BACKENDS else self._meta(base)
+                if not isinstance(bound, Unbound):
+                    _check_variant(operator, base, key, meta, kernel)
             except SchemaError as error:
                 self.errors.add(error)
             else:
@@ -162,6 +165,8 @@ class _Binder:
         return self._bound[known]
 
     def _bind(self, base: Operator, key: str, kernel: Kernel, form: KernelForm) -> Inline | Named | Unbound:
+        if not isinstance(form, NamedKernel):
+            self._check_key(key, kernel)
         match form:
             case NamedKernel(name):
                 function = self._kernels.find(name, kernel.span)
@@ -182,7 +187,6 @@ class _Binder:
                 raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)
             case _:
                 assert_never(form)
-        self._check_key(key, kernel)
         return bound
 
     def _unbound(self, name: str, kernel: Kernel) -> Unbound:
@@ -248,6 +252,27 @@ def _check_array_module(base: Operator, kernel: Kernel) -> None:
     if any(a.name == "xp" for a in base.schema.arguments):
         message = f"{base.schema.name} has an argument 'xp', which hides the array module"
         raise SchemaError("hidden-module", message, kernel.span, "rename it, or write the kernel as a function")
+
+
+def _check_variant(operator: Operator, base: Operator, key: str, meta: Meta, kernel: Kernel) -> None:
+    """Refuse the variants of an operator that its kernel and meta cannot serve."""
+    name = operator.schema.name
+    if key not in BACKENDS:
+        if operator is not base and operator.kind is not base.kind:
+            message = f"the kernel of {base.schema.name} for {key} does not serve its variant {name}"
+            raise SchemaError("composite-variant", message, kernel.span, "declare the variant with a kernel of its own")
+        return
+    functional = operator.kind is SchemaKind.FUNCTIONAL
+    if isinstance(meta, ViewOf) and not functional:
+        message = f"{name} writes to an argument, and 'meta: view' says that its result is a view"
+        raise SchemaError("meta-view", message, base.span("meta"))
+    if (
+        isinstance(meta, Plans)
+        and not functional
+        and (operator.kind is SchemaKind.MUTABLE or not operator.schema.returns)
+    ):
+        message = f"'meta' says what results look like, and {name} returns none that it writes"
+        raise SchemaError("meta-kind", message, base.span("meta"), "leave 'meta' out: the kernel writes the arguments")
 
 
 _FUNCTIONALITY = frozenset(("ADInplaceOrView", "Functionalize", "Python", "BackendSelect", "Batched", "Tracer"))

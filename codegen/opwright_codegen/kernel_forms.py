@@ -90,7 +90,7 @@ def kernel_form(text: Text) -> KernelForm:
     Raises SchemaError for text of no form.
     """
     written = text.text.strip()
-    if written.startswith("native:"):
+    if written.startswith("native:") and not written.startswith("native::"):
         return NativeKernel(_parts(_NATIVE, "native:my_function", text)[0])
     if written.startswith("raw:"):
         return RawKernel(*_parts(_RAW, "raw:csrc/file.cu::my_kernel", text))

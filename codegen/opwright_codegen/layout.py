@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opwright_codegen.formula_ast import Binary, Boolean, Call, Comparison, Conditional, Formula, List, Tuple
 from opwright_codegen.formula_emit import Spelling, emit, string_text
 
-__all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "quoted"]
+__all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "operation", "quoted"]
 
 LINE = 120
 
@@ -89,22 +89,30 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
             opening, closing = "()" if isinstance(formula, Tuple) else "[]"
             inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in items]
             lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
-        case Binary() | Boolean() | Comparison() | Conditional() if not before or before.endswith("="):
-            parts = _at_operators(text, _operators(formula))
-            if before:  # a keyword argument gets parentheses of its own
-                lines = [f"{before}(", *(f"{pad}    {part}" for part in parts), f"{pad}){after}"]
-            else:
-                lines = [parts[0], *(f"{pad}{part}" for part in parts[1:])]
-                lines[-1] += after
+        case Binary() | Boolean() | Comparison() | Conditional():
+            lines = [operation(text, operators_of(formula), indent, before, after)]
         case _:
             lines = [f"{before}{text}{after}"]
     return "\n".join(lines)
 
 
+def operation(text: str, operators: Sequence[str], indent: int, before: str = "", after: str = "") -> str:
+    """An operation that is too long for its line: in parentheses behind `before`, if need be an operator a line."""
+    pad = " " * indent
+    if indent + len(before) + len(text) + len(after) <= LINE:
+        return f"{before}{text}{after}"
+    if not before:  # it stands in a bracket already
+        parts = _at_operators(text, operators)
+        return f"\n{pad}".join(parts) + after
+    parts = [text] if indent + 4 + len(text) <= LINE else _at_operators(text, operators)
+    inner = f"\n{pad}    ".join(parts)
+    return f"{before}(\n{pad}    {inner}\n{pad}){after}"
+
+
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))
 
 
-def _operators(formula: Binary | Boolean | Comparison | Conditional) -> tuple[str, ...]:
+def operators_of(formula: Binary | Boolean | Comparison | Conditional) -> tuple[str, ...]:
     """The operators that hold the operands together, at the loosest level."""
     match formula:
         case Conditional():

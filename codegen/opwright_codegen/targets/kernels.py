@@ -75,7 +75,8 @@ def _module_names(bindings: Sequence[Binding], names: Mapping[str, ShimNames]) -
     for binding in bindings:
         for module, kind in binding.modules():
             if module not in found:
-                found[module] = namer.claim(f"{module.rpartition('.')[2]}_{kind}")
+                last = module.rpartition(".")[2]
+                found[module] = namer.claim(last if last.endswith(kind) else f"{last}_{kind}")
     return found
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.bindings import Binding, Inline, Named, Plans, ViewOf, result_formulas
-from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite
+from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula_emit import Spelling, with_out
 from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.layout import LINE, bracketed, condition, fill_comment, formula_lines
+from opwright_codegen.layout import LINE, bracketed, condition, fill_comment, formula_lines, operation
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
@@ -153,30 +153,39 @@ class ShimBuilder:
     def _statements(self) -> list[str]:
         meta = self._binding.meta
         if isinstance(meta, ViewOf):
-            return [*self._unwrapped(()), *self._view_statements(meta)]
+            return [*self._unwrapped(), *self._view_statements(meta)]
         if isinstance(meta, Plans):
             return self._planned(meta)
-        return [*self._unwrapped(()), *self._direct()]
+        return [*self._unwrapped(), *self._direct()]
 
-    def _unwrapped(self, planned: Sequence[str]) -> list[str]:
+    def _unwrapped(self) -> list[str]:
         """The arrays of tensors that may be missing or several; those of others are spelled `self.array`."""
         found = []
+        used = self._mentioned() | self._planned_by()
         for argument in self._schema.arguments:
             name = self._own[argument.name]
+            if argument.name not in used:
+                continue
             match tensors_in(argument.type):
                 case Tensors.OPTIONAL:
-                    found.append(f"{self._arrays[argument.name]} = None if {name} is None else {name}.array")
+                    text = f"None if {name} is None else {name}.array"
                 case Tensors.LIST:
-                    found.append(f"{self._arrays[argument.name]} = [item.array for item in {name}]")
+                    text = f"[item.array for item in {name}]"
                 case Tensors.LIST_OF_OPTIONAL:
-                    inner = "None if item is None else item.array"
-                    found.append(f"{self._arrays[argument.name]} = [{inner} for item in {name}]")
+                    text = f"[None if item is None else item.array for item in {name}]"
                 case Tensors.OPTIONAL_LIST:
-                    inner = f"[item.array for item in {name}]"
-                    found.append(f"{self._arrays[argument.name]} = None if {name} is None else {inner}")
+                    text = f"None if {name} is None else [item.array for item in {name}]"
                 case _:
-                    pass
+                    continue
+            found.append(operation(text, ("if", "else"), 4, f"{self._arrays[argument.name]} = "))
         return found
+
+    def _planned_by(self) -> set[str]:
+        """The arguments that `meta` mentions."""
+        meta = self._binding.meta
+        formulas = meta.formulas if isinstance(meta, Plans) else ()
+        nodes = (node for formula in formulas for node in walk(formula))
+        return {node.name for node in nodes if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
 
     def _given(self) -> dict[str, str]:
         """How arguments are spelled where tensors stand for their arrays."""
@@ -193,7 +202,7 @@ class ShimBuilder:
 
     def _planned(self, meta: Plans) -> list[str]:
         outputs = len(self._schema.returns)
-        statements = self._unwrapped(())
+        statements = self._unwrapped()
         given = self._given()
         names = ["plan"] if outputs == 1 else [f"plan{i}" for i in range(outputs)]
         is_list = outputs == 1 and self._schema.returns[0].type.is_list_like
@@ -329,29 +338,23 @@ class ShimBuilder:
         return [*self._results(results, given), _returned([f"wrap_view({base}, {name})" for name in results])]
 
     def _direct(self) -> list[str]:
-        """The kernel makes or writes its results itself."""
+        """The kernel makes all its results, or writes them all."""
         returns = self._schema.returns
         given = self._given()
-        written = {a.annotations: self._own[a.name] for a in self._schema.mutated_arguments}
-        made = [r for r in returns if not (r.is_write and r.annotations in written)]
-        if not made:
-            returned = [written[r.annotations] for r in returns]
-            return [self._statement(given, "", ""), *([_returned(returned)] if returned else [])]
-        if len(made) == 1:
-            before = f"result: {annotation(made[0].type, self._builtins, side=Side.RESULT)} = "
-            if not made[0].type.is_tensor_like and len(returns) == 1:
-                return [self._statement(given, before, ""), "return result"]
-            statements = [self._statement(given, "result = ", "")]
-            wrapped = iter([_wrapped("result", made[0])])
-        else:
-            names = [f"result{i}" for i in range(len(made))]
-            statements = self._results(names, given)
-            wrapped = iter([_wrapped(name, r) for name, r in zip(names, made, strict=True)])
-        values = [next(wrapped) if r in made else written[r.annotations] for r in returns]
-        if len(values) == 1 and values[0] == "wrap(result)":
-            call = Call(Verbatim("wrap"), (self._call(),))
-            return [formula_lines(call, self._spelling(given), 4, "return ")]
-        return [*statements, _returned(values)]
+        if not returns or returns[0].is_write:
+            names = {a.annotations: self._own[a.name] for a in self._schema.mutated_arguments}
+            written = [names[r.annotations] for r in returns]
+            return [self._statement(given, "", ""), *([_returned(written)] if written else [])]
+        if len(returns) > 1:
+            results = [f"result{i}" for i in range(len(returns))]
+            wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
+            return [*self._results(results, given), _returned(wrapped)]
+        if not returns[0].type.is_tensor_like:
+            kind = annotation(returns[0].type, self._builtins, side=Side.RESULT)
+            return [self._statement(given, f"result: {kind} = ", ""), "return result"]
+        if returns[0].type.is_list_like:
+            return [self._statement(given, "result = ", ""), _returned([_wrapped("result", returns[0])])]
+        return [formula_lines(Call(Verbatim("wrap"), (self._call(),)), self._spelling(given), 4, "return ")]
 
     # -- the fast shims
 

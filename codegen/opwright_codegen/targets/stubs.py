@@ -67,7 +67,8 @@ def context(view: NamespaceView) -> dict[str, object]:
 def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packet], lookups: Lookups) -> str:
     """What the module imports: no name that it does not use."""
     parameters = {id(p): p for o in view.operators.values() for p in o.parameters}.values()
-    words = words_in([annotation(p.argument.type, view.builtins) for p in parameters])
+    shown = {p.argument.type for o in view.operators.values() if not o.is_generic for p in o.parameters}
+    words = words_in([annotation(type, view.builtins) for type in shown])
     returns = {o.schema.returns for o in view.operators.values()}
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
@@ -113,7 +114,7 @@ class _StubMaker:
             view.private,
             self._construction(view),
             fill_comment(view.declaration),
-            signature(view.stub, parameters, returned),
+            signature(view.stub, parameters, "Any" if view.schema.is_varret else returned),
             renamed,
             lookup,
             _assignment(view.private, view.stub),

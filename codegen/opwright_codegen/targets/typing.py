@@ -151,8 +151,8 @@ class _Typed:
 
     def signature(self, view: OperatorView, name: str) -> Signature:
         """A stub or one overload of a packet."""
-        parameters = self._list(view.parameters)
-        tail = f") -> {self._return(view.schema.returns)}: ..."
+        parameters = self._list(view.parameters) + (["*args: Any"] if view.schema.is_vararg else [])
+        tail = f") -> {'Any' if view.schema.is_varret else self._return(view.schema.returns)}: ..."
         return Signature(
             bracketed(f"def {name}(", parameters, tail),
             bracketed("def __call__(", ["_op", *parameters], tail, 4),

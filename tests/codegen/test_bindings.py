@@ -1,0 +1,66 @@
+"""What a kernel or `meta` may not be for an operator: one error, with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.read import read_text
+from opwright_codegen.render import render
+
+ROOT = Path(__file__).parents[2]
+FUNC = "- func: demo::f(Tensor self) -> Tensor\n"
+CPU = "  dispatch:\n    CPU: "
+
+ERRORS = {
+    "unknown-kernel": (
+        FUNC + CPU + "reverze",
+        "3:10: error: no kernel is called 'reverze' [unknown-kernel]",
+    ),
+    "unknown-name": (FUNC + CPU + "xp.sin(slef)", "3:17: error: demo::f has no 'slef' to use here [unknown-name]"),
+    "unknown-rule": (
+        FUNC + "  meta: pointwize(self)\n" + CPU + "xp.sin(self)",
+        "2:9: error: demo::f has no 'pointwize' to use here [unknown-name]",
+    ),
+    "native-kernel": (FUNC + CPU + "native:fast_sin", "3:10: error: native kernels are not built yet [native-kernel]"),
+    "meta-form": (FUNC + "  meta: self\n" + CPU + "xp.sin(self)", "2:9: error: 'meta' calls a rule [meta-form]"),
+    "meta-count": (
+        FUNC + "  meta: like(self), like(self)\n" + CPU + "xp.sin(self)",
+        "2:9: error: demo::f has 1 outputs, and 'meta' 2 formulas [meta-count]",
+    ),
+    "backend-kernel": (
+        FUNC + "  dispatch:\n    MPS: xp.sin(self)",
+        "3:10: error: no kernel is generated for MPS [backend-kernel]",
+    ),
+    "meta-view": (
+        "- func: demo::f_(Tensor(a!) self) -> Tensor(a!)\n  meta: view\n" + CPU + "self.T",
+        "2:9: error: demo::f_ is no view: it has no tensor that it only reads [meta-view]",
+    ),
+    "meta-kind": (
+        "- func: demo::f(Tensor(a!) self) -> ()\n  meta: like(self)\n" + CPU + "xp.sin(self)",
+        "2:9: error: 'meta' says what results look like, and demo::f returns none that it writes [meta-kind]",
+    ),
+    "composite-variant": (
+        FUNC + "  autogen: f.out\n  meta: like(self)\n  dispatch:\n    CompositeExplicitAutograd: f(self)",
+        "5:32: error: the kernel of demo::f for CompositeExplicitAutograd does not serve its variant demo::f.out"
+        " [composite-variant]",
+    ),
+}
+
+
+@pytest.mark.parametrize("text, message", ERRORS.values(), ids=ERRORS)
+def test_errors_say_what_and_where(text: str, message: str) -> None:
+    rules = KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
+    kernels = KernelModules(["opwright.kernels"], [ROOT / "runtime"])
+    with pytest.raises(SchemaError) as raised:
+        render(read_text(text, "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=True)
+    assert str(raised.value).split("\n")[0] == f"ops.yaml:{message}"
+
+
+def test_an_unknown_kernel_stays_unbound_where_that_is_allowed() -> None:
+    rules, kernels = KernelModules([], of="rule"), KernelModules([])
+    found = render(read_text(FUNC + CPU + "sin_cpu", "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=False)
+    assert '("demo::f", "CPU", "", "sin_cpu", "", "")' in found["register.py"]

@@ -1,0 +1,135 @@
+"""Rendering: what each path of the generator gives, that it is the same anywhere, and clean as it is written."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.read import read
+from opwright_codegen.render import render
+
+ROOT = Path(__file__).parents[2]
+CASES = Path(__file__).parent / "cases"
+NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
+
+
+def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    folder = CASES / name
+    monkeypatch.chdir(folder)
+    has_kernels = (folder / "kernels.py").exists()
+    kernels = KernelModules(["kernels"] if has_kernels else [], [folder])
+    rules = KernelModules(["opwright.rules"], [ROOT / "runtime", folder], of="rule")
+    return render(read(["ops.yaml"]), f"demo_{name}", kernels=kernels, rules=rules, strict=name != "unbound")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden(name: str, monkeypatch: pytest.MonkeyPatch, update_golden: bool) -> None:
+    found = render_case(name, monkeypatch)
+    expected = CASES / name / "expected"
+    if update_golden:
+        expected.mkdir(exist_ok=True)
+        for path in expected.iterdir():
+            if path.is_file():
+                path.unlink()
+        for file, text in found.items():
+            (expected / file).write_text(text, encoding="utf-8", newline="\n")
+    assert found == {path.name: path.read_text(encoding="utf-8") for path in expected.iterdir() if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The expected output of all cases, as packages beside each other."""
+    folder = tmp_path_factory.mktemp("packages")
+    for name in NAMES:
+        package = folder / f"demo_{name}"
+        package.mkdir()
+        for path in (CASES / name / "expected").iterdir():
+            if path.is_file():
+                (package / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_output_is_clean_for_ruff(packages: Path) -> None:
+    checked = run("ruff", "check", "--config", "pyproject.toml", str(packages))
+    assert checked.returncode == 0, checked.stdout
+    formatted = run("ruff", "format", "--check", "--diff", "--config", "pyproject.toml", str(packages))
+    assert formatted.returncode == 0, formatted.stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> None:
+    kernels = CASES / name / "kernels.py"
+    if kernels.exists():
+        (tmp_path / "kernels.py").write_bytes(kernels.read_bytes())
+    path = os.pathsep.join(map(str, (packages, tmp_path)))
+    checked = run(
+        "mypy", "--config-file", "pyproject.toml", "--follow-imports=silent", "-p", f"demo_{name}", MYPYPATH=path
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+PROGRAM = """
+import hashlib, json, os, sys
+from pathlib import Path
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.read import read
+from opwright_codegen.render import render
+hashes = {}
+for folder in sorted(Path(sys.argv[1]).iterdir()):
+    os.chdir(folder)
+    kernels = KernelModules(["kernels"] if Path("kernels.py").exists() else [], [folder])
+    rules = KernelModules(["opwright.rules"], [Path(sys.argv[2]), folder], of="rule")
+    files = render(read(["ops.yaml"]), "demo", kernels=kernels, rules=rules, strict=False)
+    hashes[folder.name] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+print(json.dumps(hashes))
+"""
+
+
+def test_output_depends_on_the_input_alone(tmp_path: Path) -> None:
+    """Not on hash seeds, the locale, the time zone, the working directory, or the order of the environment."""
+    shuffled = [
+        {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"},
+        {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "COLUMNS": "20", "HOME": str(tmp_path)},
+    ]
+    outputs = []
+    for changes in shuffled:
+        environment = dict(sorted({**os.environ, **changes}.items(), reverse=changes["TZ"] != "UTC"))
+        arguments = [sys.executable, "-c", PROGRAM, str(CASES), str(ROOT / "runtime")]
+        ran = subprocess.run(arguments, capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
+        outputs.append(json.loads(ran.stdout))
+    assert outputs[0] == outputs[1]
+    assert set(outputs[0]) == set(NAMES)
+
+
+def test_output_parses_and_ends_lines_as_unix_does(packages: Path) -> None:
+    for path in packages.rglob("*.py*"):
+        data = path.read_bytes()
+        if path.name != "py.typed":
+            assert b"\r" not in data
+            assert data.endswith(b"\n") and not data.endswith(b"\n\n")
+            ast.parse(data)
+
+
+def test_only_renders_the_files_asked_for() -> None:
+    operators = read([CASES / "pointwise" / "ops.yaml"])
+    kernels, rules = KernelModules([]), KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
+    found = render(operators, "demo", kernels=kernels, rules=rules, strict=True, only=("ops", "register.py"))
+    assert list(found) == ["ops.py", "ops.pyi", "register.py"]
