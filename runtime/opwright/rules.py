@@ -1,7 +1,7 @@
 """The rules of `meta:` formulas: what an operator's result looks like, from its arguments, without computing it.
 
-A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and returns a Plan. Rules follow PyTorch's CPU
-kernels; errors carry its wording.
+A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and returns a Plan. Rules follow PyTorch's
+CPU kernels; errors carry its wording.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ def pointwise(
     accepts_operands: str | None = None,
     alpha: complex = 1,
 ) -> Plan:
-    """An elementwise operator: operands broadcast and are promoted, and the result has the strides TensorIterator gives it.
+    """An elementwise operator: operands broadcast and are promoted, and the result has the strides TensorIterator
+    gives it.
 
-    `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers compute in
-    the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32), `complex_to_float`
-    (`abs`), `bool_to_long`. `dtype` replaces the promoted dtype. `exact_scalars`: 0-dim operands and numbers are not rounded to half
-    first (`mul`, `div`). `accepts` lists what the promoted dtype may be (words of `bool integer floating complex`), `accepts_operands`
-    what every operand's may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers or None.
+    `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
+    compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
+    `complex_to_float` (`abs`), `bool_to_long`. `dtype` replaces the promoted dtype. `exact_scalars`: 0-dim operands
+    and numbers are not rounded to half first (`mul`, `div`). `accepts` lists what the promoted dtype may be (words of
+    `bool integer floating complex`), `accepts_operands` what every operand's may be; `alpha` is a factor that must
+    fit the promoted dtype. Operands may be arrays, numbers or None.
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
     key: list[Any] = [kind, dtype, exact_scalars, accepts, accepts_operands]
@@ -108,7 +110,9 @@ def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object) -> Form:
 def _check_accepted(accepts: str | None, *found: DType) -> None:
     for dtype in found:
         if accepts is not None and _category(dtype) not in accepts.split():
-            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}")
+            raise DispatchError(
+                f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}"
+            )
 
 
 def _category(dtype: DType) -> str:
@@ -154,7 +158,8 @@ def _check_devices(operands: Sequence[Any]) -> None:
 
 
 def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
-    """A result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others TensorIterator's order.
+    """A result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
+    TensorIterator's order.
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
     """
@@ -216,13 +221,15 @@ def reduce(
     nonempty: bool = False,
     empty_is_all: bool = True,
 ) -> Plan:
-    """A reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the dimensions.
+    """A reduction over `dim` (all dimensions for None and `()`); the result is contiguous, `plan.dims` are the
+    dimensions.
 
-    `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`, `float_only`
-    (`mean`: anything else is an error), `bool`, `truth` (`any`: bool, but uint8 for uint8), `long` (`argmax`), `real` (`norm`). Half and
-    bfloat16 accumulate in float32. `accepts` lists the kinds of dtypes that are served, as for `pointwise`; `nonempty`: a reduced
-    dimension must have elements (`amax`); without `empty_is_all`, `()` reduces nothing. Raises IndexError for a dimension out of range,
-    RuntimeError for one named twice and for a dtype that does not fit.
+    `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`,
+    `float_only` (`mean`: anything else is an error), `bool`, `truth` (`any`: bool, but uint8 for uint8), `long`
+    (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `accepts` lists the kinds of dtypes that are
+    served, as for `pointwise`; `nonempty`: a reduced dimension must have elements (`amax`); without `empty_is_all`,
+    `()` reduces nothing. Raises IndexError for a dimension out of range, RuntimeError for one named twice and for a
+    dtype that does not fit.
     """
     is_listed = not (dim is None or isinstance(dim, int))
     dims = () if is_listed and not dim and not empty_is_all else layouts.wrap_dims(dim, self.ndim)
@@ -236,7 +243,9 @@ def reduce(
     common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
     _check_accepted(accepts, common)
     if kind == "float_only" and common not in FLOATING and common not in COMPLEX:
-        raise RuntimeError(f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}")
+        raise RuntimeError(
+            f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}"
+        )
     truth = uint8 if given is uint8 else bool_
     result = {"bool": bool_, "truth": truth, "long": int64, "real": to_real(common)}.get(kind, common)
     compute = opmath(common)
@@ -251,9 +260,12 @@ def reduce(
 def _check_nonempty(shape: Shape, dim: int | Sequence[int] | None, dims: Shape, kind: str) -> None:
     if 0 not in shape:
         return
-    if dim is None or not isinstance(dim, int) and not dim:
+    if dim is None or (not isinstance(dim, int) and not dim):
         error = IndexError if kind == "long" else RuntimeError
-        raise error("Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        raise error(
+            "Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
     for each in dims:
         if shape[each] == 0:
             raise IndexError(f"Expected reduction dim {each} to have non-zero size.")
@@ -280,16 +292,18 @@ def _core_dimensions(signature: str) -> tuple[tuple[tuple[str, ...], ...], tuple
 def gufunc(
     signature: str, *operands: Any, dtype: object = None, accepts: str | None = None, batched: bool = True
 ) -> Plan:
-    """An operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones before broadcast.
+    """An operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
+    before broadcast.
 
-    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as for `pointwise`;
-    without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the sizes that do not fit, or the dtypes.
+    Operands must have one dtype; the result is contiguous. `accepts` lists the kinds of dtypes that are served, as
+    for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
+    sizes that do not fit, or the dtypes.
     """
     groups, output = _core_dimensions(signature)
     sizes: dict[str, int] = {}
     batches = []
     for place, (names, operand) in enumerate(zip(groups, operands, strict=True)):
-        if operand.ndim < len(names) or not batched and operand.ndim > len(names):
+        if operand.ndim < len(names) or (not batched and operand.ndim > len(names)):
             least = "at least " if batched else ""
             raise RuntimeError(f"argument {place} must have {least}{len(names)} dimensions, but has {operand.ndim}")
         split = operand.ndim - len(names)
@@ -312,7 +326,8 @@ def gufunc(
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
-    """Arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are skipped, as in PyTorch."""
+    """Arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are skipped,
+    as in PyTorch."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     joined = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
@@ -354,7 +369,8 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
     for place, tensor in enumerate(tensors):
         if tensor.shape != shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry {place}"
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                f"and {list(tensor.shape)} at entry {place}"
             )
     dim = layouts.wrap_dim(dim, len(shape) + 1)
     joined = (*shape[:dim], len(tensors), *shape[dim:])
@@ -368,19 +384,30 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
 
 
 def scan(self: Any, dim: int, *, dtype: object = None) -> Plan:
-    """A running reduction along `dim` (`cumsum`): the shape of `self`; bool and integers become int64 unless `dtype` says otherwise."""
+    """A running reduction along `dim` (`cumsum`): the shape of `self`; bool and integers become int64 unless `dtype`
+    says otherwise."""
     dims = layouts.wrap_dims(dim, self.ndim)
     given = as_dtype(self.dtype)
     common = _reduced_dtype("int_to_long", given) if dtype is None else as_dtype(dtype)
     compute = opmath(common)
-    form = Form(self.shape, layouts.contiguous_strides(self.shape), common, common, compute, compute, (True,) if given is not compute else ())
+    form = Form(
+        self.shape,
+        layouts.contiguous_strides(self.shape),
+        common,
+        common,
+        compute,
+        compute,
+        (True,) if given is not compute else (),
+    )
     return Plan(form, (self,), dims=dims)
 
 
 def where(condition: Any, self: Any, other: Any) -> Plan:
     """A choice between two operands, which are promoted together; the condition is bool or uint8."""
     if condition.dtype not in (bool_, uint8):
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     common = result_type(self, other)
     operands = (condition, self, other)
     extents = [_extent(condition, condition.dtype), _extent(self, common), _extent(other, common)]
@@ -388,7 +415,9 @@ def where(condition: Any, self: Any, other: Any) -> Plan:
     _check_devices([operand for operand in operands if not isinstance(operand, _NUMBERS)])
     casts = (condition.dtype == uint8, _needs_cast(self, common), _needs_cast(other, common))
     chosen = condition != 0 if casts[0] else condition
-    form = Form(shape, layouts.pointwise_strides(shape, extents), common, casts=(False, *casts[1:]) if any(casts) else ())
+    form = Form(
+        shape, layouts.pointwise_strides(shape, extents), common, casts=(False, *casts[1:]) if any(casts) else ()
+    )
     plan = Plan(form, (chosen, self, other))
     plan.pointwise = True
     return plan
@@ -410,10 +439,11 @@ def masked(self: Any, mask: Any) -> Plan:
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
-    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions, which the
-    kernel gets in its place.
+    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions,
+    which the kernel gets in its place.
 
-    The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not neighbours.
+    The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not
+    neighbours.
     Raises IndexError where masks or positions do not fit.
     """
     positions = expand_masks(self, indices)
@@ -422,7 +452,9 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
         found = layouts.broadcast_shapes([each.shape for each in given]) if given else ()
     except RuntimeError:
         shapes = ", ".join(str(list(each.shape)) for each in given)
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
     at = [dim for dim, each in enumerate(positions) if each is not None]
     adjacent = not at or at[-1] - at[0] == len(at) - 1
     first = at[0] if at and adjacent else 0
@@ -430,7 +462,8 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     kept = [dim for dim in range(self.ndim) if dim not in at]
     before, after = [dim for dim in kept if dim < first], [dim for dim in kept if dim >= first]
     shape = (*(self.shape[dim] for dim in before), *found, *(self.shape[dim] for dim in after))
-    # TensorIterator's view of it: the source repeats along the positions' dimensions, and the positions along all others.
+    # TensorIterator's view of it: the source repeats along the positions' dimensions, and the positions along all
+    # others.
     rows = [(shape, (*(strides[dim] for dim in before), *(0,) * len(found), *(strides[dim] for dim in after)))]
     for each in given:
         steps = _steps_along(found, each)
@@ -444,7 +477,7 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
 
 def _steps_along(shape: Shape, position: Any) -> Shape:
     missing = len(shape) - position.ndim
-    strides = element_strides(position)
+    strides: Shape = element_strides(position)
     return (0,) * missing + tuple(
         0 if size == 1 and shape[missing + dim] != 1 else stride
         for dim, (size, stride) in enumerate(zip(position.shape, strides, strict=True))
@@ -452,7 +485,8 @@ def _steps_along(shape: Shape, position: Any) -> Shape:
 
 
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
-    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they do not fit."""
+    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they
+    do not fit."""
     found: list[Any] = []
     for place, each in enumerate(indices):
         if each is None or each.dtype in (int64, int32):
@@ -461,7 +495,9 @@ def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
             _check_mask(self, each, len(found))
             found.extend(each.nonzero() if each.ndim else [])
         else:
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but index {place} is {each.dtype}")
+            raise IndexError(
+                f"tensors used as indices must be long, int, byte or bool tensors, but index {place} is {each.dtype}"
+            )
     if len(found) > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {len(found)})")
     return found
@@ -512,7 +548,9 @@ def addmm(self: Any, mat1: Any, mat2: Any) -> Plan:
     if self.dtype != mat1.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {self.dtype} and {mat2.dtype}")
     if layouts.broadcast_shapes([self.shape, product.shape]) != product.shape:
-        raise RuntimeError(f"The expanded size of the tensor {list(product.shape)} must match the existing size {list(self.shape)}")
+        raise RuntimeError(
+            f"The expanded size of the tensor {list(product.shape)} must match the existing size {list(self.shape)}"
+        )
     form = product.form
     casts = (self.dtype is not form.compute,) * 3
     return Plan(Form(form.shape, form.strides, form.dtype, form.common, form.compute, None, casts), (self, mat1, mat2))
@@ -527,14 +565,21 @@ def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
         raise RuntimeError("softmax with half to float conversion is not supported on CPU")
     compute = opmath(given)
     casts = (True,) if given is not compute else ()
-    return Plan(Form(self.shape, layouts.contiguous_strides(self.shape), given, given, compute, compute, casts), (self,), dims=dims)
+    return Plan(
+        Form(self.shape, layouts.contiguous_strides(self.shape), given, given, compute, compute, casts),
+        (self,),
+        dims=dims,
+    )
 
 
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> Plan:
-    """`input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where shapes do not fit."""
+    """`input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where shapes
+    do not fit."""
     last = tuple(normalized_shape)
     if not last:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element")
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
+        )
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and each.shape != last:
             raise RuntimeError(
@@ -556,7 +601,8 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
 
 
 def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: Any = None) -> Plan:
-    """The mean, or the reciprocal deviation, of each normalised part of `input`; in the dtype of the weight, where there is one."""
+    """The mean, or the reciprocal deviation, of each normalised part of `input`; in the dtype of the weight, where
+    there is one."""
     split = input.ndim - len(normalized_shape)
     shape = (*input.shape[:split], *(1,) * len(normalized_shape))
     kept = as_dtype((input if weight is None else weight).dtype)
@@ -564,7 +610,8 @@ def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: A
 
 
 def overwritten(self: Any, *, accepts: str | None = None, memory_format: object = None) -> Plan:
-    """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place as it is (`fill`)."""
+    """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
+    as it is (`fill`)."""
     plan = like(self, memory_format=memory_format)
     _check_accepted(accepts, plan.dtype)
     plan.pointwise = True

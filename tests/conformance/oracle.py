@@ -32,7 +32,8 @@ _TORCH_DTYPES = {
 } | {bfloat16: torch.bfloat16}
 _DTYPES = {theirs: ours for ours, theirs in _TORCH_DTYPES.items()}
 
-# How far results may be apart, beside an equal rounding of the last place: what libraries of mathematical functions differ by.
+# How far results may be apart, beside an equal rounding of the last place: what libraries of mathematical functions
+# differ by.
 _TOLERANCE = {
     "float16": 2e-3,
     "bfloat16": 1.6e-2,
@@ -98,7 +99,8 @@ def call(function: Callable[..., Any], sample: Sample, convert: Callable[[Any], 
 
 
 def difference(ours: Any, theirs: Any, *, values: bool = True) -> str | None:
-    """What makes our result another than PyTorch's; None where they agree. Exceptions agree if ours is of the class of theirs."""
+    """What makes our result another than PyTorch's; None where they agree. Exceptions agree if ours is of the class
+    of theirs."""
     if isinstance(theirs, Exception) or isinstance(ours, Exception):
         return _error_difference(ours, theirs)
     if isinstance(theirs, list | tuple):

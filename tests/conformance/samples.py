@@ -1,4 +1,5 @@
-"""The table: which samples each operator is called with. In-place and out variants get those of their functional operator."""
+"""The table: which samples each operator is called with. In-place and out variants get those of their functional
+operator."""
 
 from __future__ import annotations
 

@@ -53,9 +53,20 @@ def full() -> Iterator[Sample]:
 
 def ranges() -> Iterator[Sample]:
     for numbers in (
-        (0, 5, 1), (0, 5, 2), (5, 0, -2), (0, 1, 0.3), (1.5, 4, 1), (0, 0, 1), (-3, 3, 1), (0, 5, 0), (0, 5, -1), (0, float("inf"), 1),
-        (0, 1, 0.1), (2, 2.5, 1), (0, 10**10, 10**9),
-    ):  # fmt: skip
+        (0, 5, 1),
+        (0, 5, 2),
+        (5, 0, -2),
+        (0, 1, 0.3),
+        (1.5, 4, 1),
+        (0, 0, 1),
+        (-3, 3, 1),
+        (0, 5, 0),
+        (0, 5, -1),
+        (0, float("inf"), 1),
+        (0, 1, 0.1),
+        (2, 2.5, 1),
+        (0, 10**10, 10**9),
+    ):
         yield sample(*numbers)
     for dtype in DTYPES:
         yield from (sample(0, 5, 1, dtype=dtype), sample(0, 2.5, 0.5, dtype=dtype), sample(-3, 4, 2, dtype=dtype))

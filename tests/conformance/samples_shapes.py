@@ -87,9 +87,17 @@ def diagonals() -> Iterator[Sample]:
 def strided() -> Iterator[Sample]:
     base = make((12,), FLOAT32)
     for size, stride, *offset in (
-        ([2, 3], [3, 1]), ([3, 3], [1, 1]), ([2, 2], [4, 2], 3), ([], []), ([0, 4], [1, 1]), ([2], [-1]), ([5, 5], [4, 1]),
-        ([2, 3], [1]), ([2], [1], -1), ([4], [0], 7),
-    ):  # fmt: skip
+        ([2, 3], [3, 1]),
+        ([3, 3], [1, 1]),
+        ([2, 2], [4, 2], 3),
+        ([], []),
+        ([0, 4], [1, 1]),
+        ([2], [-1]),
+        ([5, 5], [4, 1]),
+        ([2, 3], [1]),
+        ([2], [1], -1),
+        ([4], [0], 7),
+    ):
         yield sample(base, size, stride, *offset)
 
 
@@ -106,8 +114,7 @@ def joined() -> Iterator[Sample]:
 
 
 def stacked() -> Iterator[Sample]:
-    for each in joined():
-        yield each
+    yield from joined()
     yield sample([make((), FLOAT32), make((), INT64)], -1)
     yield sample([make((2, 3), FLOAT32)] * 3, -2)
 

@@ -65,7 +65,8 @@ def make(shape: tuple[int, ...], dtype: np.dtype[Any], *, seed: int = 0, low: in
 
 
 def special(dtype: np.dtype[Any]) -> Array:
-    """The values at which a dtype's arithmetic is odd: extremes of integers; NaN, infinities, zeros, halves, tiny and huge floats."""
+    """The values at which a dtype's arithmetic is odd: extremes of integers; NaN, infinities, zeros, halves, tiny and
+    huge floats."""
     if dtype == BOOL:
         return np.array([True, False])
     if dtype in INTEGERS:

@@ -1,4 +1,5 @@
-"""The conformance samples on CuPy against NumPy: same values, dtypes, shapes and strides. Random numbers are drawn on the CPU, so equal too."""
+"""The conformance samples on CuPy against NumPy: same values, dtypes, shapes and strides. Random numbers are drawn on
+the CPU, so equal too."""
 
 from __future__ import annotations
 

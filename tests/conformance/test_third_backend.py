@@ -1,4 +1,5 @@
-"""A backend registered from outside: its own array class over Python lists, its own device, a PrivateUse key; no runtime code knows it."""
+"""A backend registered from outside: its own array class over Python lists, its own device, a PrivateUse key; no
+runtime code knows it."""
 
 from __future__ import annotations
 

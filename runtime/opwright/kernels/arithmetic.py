@@ -1,7 +1,7 @@
 """Pointwise arithmetic where ATen's rules are not those of one NumPy function.
 
-Every kernel gets arrays already promoted to the dtype it computes in; `out`, when not None, is an array of that dtype and of the broadcast
-shape that receives the result.
+Every kernel gets arrays already promoted to the dtype it computes in; `out`, when not None, is an array of that dtype
+and of the broadcast shape that receives the result.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ def floor_divide(xp: ModuleType, self: Array, other: Array, out: Array | None = 
 
 
 def remainder(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """What is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is divided by zero."""
+    """What is left after `floor_divide`, with the divisor's sign. Raises RuntimeError where an integer is divided by
+    zero."""
     return _dividing(xp, xp.remainder, self, other, out)
 
 
 def fmod(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
-    """What is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer is divided by zero."""
+    """What is left after a division toward zero, with the dividend's sign. Raises RuntimeError where an integer is
+    divided by zero."""
     return _dividing(xp, xp.fmod, self, other, out)
 
 
@@ -76,7 +78,8 @@ def _truncating_divide(xp: ModuleType, self: Array, other: Array, out: Array | N
 
 
 def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None) -> Array:
-    """`self ** exponent`; an integer to a negative power is its reciprocal rounded toward zero, so 0 but for 1 and -1."""
+    """`self ** exponent`; an integer to a negative power is its reciprocal rounded toward zero, so 0 but for 1 and
+    -1."""
     if self.dtype.kind == "b":
         return xp.logical_or(self, xp.logical_not(exponent), out=out)
     if self.dtype.kind != "i":
@@ -126,7 +129,8 @@ def round_half_even(xp: ModuleType, self: Array, out: Array | None = None) -> Ar
 
 
 def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | None = None) -> Array:
-    """Rounded to `decimals` digits after the point, or before it where negative, as PyTorch does: scale, round half to even, scale back."""
+    """Rounded to `decimals` digits after the point, or before it where negative, as PyTorch does: scale, round half
+    to even, scale back."""
     if self.dtype.kind in "iu":
         if decimals == 0:
             return xp.positive(self, out=out)

@@ -76,7 +76,8 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
 
 
 def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: bool) -> Operand:
-    """Whether |self - other| <= atol + rtol * |other|; infinities are close to themselves alone, NaNs if `equal_nan`."""
+    """Whether |self - other| <= atol + rtol * |other|; infinities are close to themselves alone, NaNs if
+    `equal_nan`."""
     if self.dtype != other.dtype:
         raise RuntimeError(f"{self.dtype} did not match {other.dtype}")
     if rtol < 0 or atol < 0:
@@ -182,7 +183,8 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
 
 
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
-    """Another shape over the same storage, which grows if it must. Raises RuntimeError for a plain array that would have to."""
+    """Another shape over the same storage, which grows if it must. Raises RuntimeError for a plain array that would
+    have to."""
     plan = rules.empty(size, memory_format=memory_format)
     if tuple(self.shape) != plan.shape or memory_format is not None:
         if not isinstance(self, Tensor):
@@ -253,7 +255,8 @@ def to(
     copy: bool,
     memory_format: Any,
 ) -> Operand:
-    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked for."""
+    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
+    for."""
     array = _array(self)
     wanted = None if device is None else as_device(device)
     same_format = memory_format in (None, opwright.preserve_format) or _lies_in(self, memory_format)

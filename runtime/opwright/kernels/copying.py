@@ -1,4 +1,5 @@
-"""Writing into arrays that exist, and reading one element out. `out`, when not None, is where the result goes: `self`'s own memory in place."""
+"""Writing into arrays that exist, and reading one element out. `out`, when not None, is where the result goes:
+`self`'s own memory in place."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: 
         xp.copyto(target, xp.asarray(src), casting="unsafe")
     except ValueError:
         raise RuntimeError(
-            f"The size of tensor a {list(self.shape)} must match the size of tensor b {list(src.shape)}: it does not broadcast to it"
+            f"The size of tensor a {list(self.shape)} must match the size of tensor b "
+            f"{list(src.shape)}: it does not broadcast to it"
         ) from None
     return target
 

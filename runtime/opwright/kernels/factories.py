@@ -65,7 +65,8 @@ def arange(
 def linspace(
     xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """`steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that both ends are exact."""
+    """`steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that both
+    ends are exact."""
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
     if dtype not in FLOATING and dtype not in COMPLEX:
         start, end = int(start.real), int(end.real)

@@ -1,4 +1,5 @@
-"""Reading and writing at positions given by arrays. The rules of the operators have checked what can be checked without the data."""
+"""Reading and writing at positions given by arrays. The rules of the operators have checked what can be checked
+without the data."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def put_at(
     accumulate: bool,
     out: Array | None = None,
 ) -> Array:
-    """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named twice getting both."""
+    """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named
+    twice getting both."""
     if self.dtype != values.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, "
@@ -77,7 +79,8 @@ def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
 
 
 def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
-    """The elements whose position along `dim` is given by `index`, and along the other dimensions by where it stands."""
+    """The elements whose position along `dim` is given by `index`, and along the other dimensions by where it
+    stands."""
     if not self.ndim or not index.ndim:
         _check_positions(index, self.size, None)
         return xp.take(self.reshape(-1), index.reshape(-1)).reshape(index.shape)
@@ -100,7 +103,8 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
     if not isinstance(value, (bool, int, float, complex)):
         if value.ndim:
             raise RuntimeError(
-                f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+                f"masked_fill only supports a 0-dimensional value tensor, but got "
+                f"tensor with {value.ndim} dimension(s)."
             )
         value = value.item()
     value = checked_scalar(value, self.dtype)
@@ -111,7 +115,8 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
 
 
 def positions(xp: ModuleType, self: Array) -> Array:
-    """`nonzero`: one row per element that is not zero, holding its index along each dimension; stored by columns, as in PyTorch."""
+    """`nonzero`: one row per element that is not zero, holding its index along each dimension; stored by columns, as
+    in PyTorch."""
     if not self.ndim:
         return xp.zeros((int(bool(self)), 0), dtype="int64")
     return xp.stack(xp.nonzero(self), axis=0).T

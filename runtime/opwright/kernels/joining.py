@@ -10,7 +10,8 @@ Array = Any
 
 
 def concatenate(xp: ModuleType, tensors: Sequence[Array], dim: int, out: Array | None = None) -> Array:
-    """The arrays one after another along `dim`; one-dimensional empty ones are left out, whatever the shape of the others."""
+    """The arrays one after another along `dim`; one-dimensional empty ones are left out, whatever the shape of the
+    others."""
     present = [each for each in tensors if each.shape != (0,)] or list(tensors)
     return xp.concatenate(present, axis=dim, out=out)
 

@@ -1,4 +1,5 @@
-"""Products of matrices and vectors. Arrays come in the dtype that is computed in; the rule `gufunc` has checked the shapes."""
+"""Products of matrices and vectors. Arrays come in the dtype that is computed in; the rule `gufunc` has checked the
+shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ Array = Any
 def matrix_product_sum(
     xp: ModuleType, self: Array, mat1: Array, mat2: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
-    """`addmm`: beta * self + alpha * (mat1 @ mat2); where beta is 0, `self` is not read, so that its NaNs do not show."""
+    """`addmm`: beta * self + alpha * (mat1 @ mat2); where beta is 0, `self` is not read, so that its NaNs do not
+    show."""
     product = xp.matmul(mat1, mat2)
     if alpha != 1:
         product = xp.multiply(product, _as_element(product, alpha))

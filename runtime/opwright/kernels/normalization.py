@@ -31,7 +31,8 @@ def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = Fal
 def layer_norm(
     xp: ModuleType, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
-    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the reciprocal deviation."""
+    """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
+    reciprocal deviation."""
     over = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     mean = input.mean(axis=over, keepdims=True)
     result = xp.subtract(input, mean)

@@ -1,6 +1,7 @@
 """Random numbers from a Generator, which draws what PyTorch draws from the same seed.
 
-On other devices the numbers are drawn on the CPU and moved. `self` says shape and dtype; `out`, when not None, receives the numbers.
+On other devices the numbers are drawn on the CPU and moved. `self` says shape and dtype; `out`, when not None,
+receives the numbers.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def _largest_integer(dtype: Any) -> int:
 
 def _check_bound(name: str, bound: int, dtype: Any) -> None:
     if dtype in FLOATING:
-        if abs(bound) > float(ml_dtypes.finfo(dtype).max):
+        largest = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        if abs(bound) > largest:
             raise RuntimeError(f"{name} is out of bounds for {dtype}")
         return
     low = 0 if dtype == bool_ else int(np.iinfo(dtype).min)

@@ -1,8 +1,8 @@
 """Reductions over none, some or all dimensions.
 
-`dim` is None, a dimension or a list of them, negative ones counted from the end; None and the empty list mean every dimension (but for
-`any` and `all`, where an empty list reduces nothing). Kernels get arrays already in the dtype they compute in; the rules `reduce` and
-`scan` have checked the dimensions.
+`dim` is None, a dimension or a list of them, negative ones counted from the end; None and the empty list mean every
+dimension (but for `any` and `all`, where an empty list reduces nothing). Kernels get arrays already in the dtype they
+compute in; the rules `reduce` and `scan` have checked the dimensions.
 """
 
 from __future__ import annotations
@@ -69,17 +69,16 @@ def _listed_axes(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
-    """The mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for complex input."""
+    """The mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for
+    complex input."""
     over = axes(dim, self.ndim)
     count = _count(self, over)
     freedom = max(count - (1 if correction is None else correction), 0)
     if not count:
         return xp.full_like(xp.sum(self.real, axis=over, keepdims=keepdim), float("nan"))
     distance = self - xp.true_divide(xp.sum(self, axis=over, keepdims=True), count, dtype=self.dtype)
-    if self.dtype in COMPLEX:
-        squares = distance.real**2 + distance.imag**2
-    else:
-        squares = xp.multiply(distance, distance)
+    real, imaginary = distance.real, distance.imag
+    squares = real * real + imaginary * imaginary if self.dtype in COMPLEX else distance * distance
     summed = xp.sum(squares, axis=over, keepdims=keepdim)
     return xp.true_divide(summed, freedom, dtype=squares.dtype)
 

@@ -1,6 +1,7 @@
 """Views: other shapes and strides over the same memory. No kernel here copies data.
 
-Strides follow PyTorch, also where a dimension has size 1 or there are no elements (NumPy leaves them unspecified there).
+Strides follow PyTorch, also where a dimension has size 1 or there are no elements (NumPy leaves them unspecified
+there).
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
     new = len(size) - self.ndim
     if new < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
+            f"number of dimensions in the tensor ({self.ndim})"
         )
     shape, strides = list(size), [0] * len(size)
     following = self.itemsize
@@ -67,7 +69,8 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
         if i < new:
             if size[i] < 0:
                 raise RuntimeError(
-                    f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}"
+                    f"The expanded size of the tensor ({size[i]}) isn't allowed in a "
+                    f"leading, non-existing dimension {i}"
                 )
             strides[i] = following if size[i] == 1 and self.ndim else 0
         else:
@@ -77,7 +80,8 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
             if shape[i] != have:
                 if have != 1 or shape[i] < 0:
                     raise RuntimeError(
-                        f"The expanded size of the tensor ({size[i]}) must match the existing size ({have}) at non-singleton dimension {i}."
+                        f"The expanded size of the tensor ({size[i]}) must match the existing size "
+                        f"({have}) at non-singleton dimension {i}."
                         f"  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
                     )
                 strides[i] = 0
@@ -99,7 +103,8 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
 
 
 def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
-    """Every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises RuntimeError unless step > 0."""
+    """Every `step`-th element of `dim` from `start` up to `end`, both held within the dimension. Raises RuntimeError
+    unless step > 0."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
@@ -163,7 +168,8 @@ def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: in
     size = self.shape[wrap_dim(dim, self.ndim)]
     if any(each < 0 for each in split_sizes):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes have only non-negative entries, but "
+            f"got split_sizes={list(split_sizes)}"
         )
     if sum(split_sizes) != size:
         raise RuntimeError(
@@ -221,7 +227,8 @@ def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
 
 
 def infer_size(size: Sequence[int], elements: int) -> Shape:
-    """`size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of elements."""
+    """`size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of
+    elements."""
     shape = tuple(size)
     known, unknown = 1, -1
     for i, each in enumerate(shape):
@@ -248,7 +255,8 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
-    """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as PyTorch's `view`."""
+    """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as
+    PyTorch's `view`."""
     if not count(shape):
         return tuple(strides) if shape == new else tuple([step * itemsize for step in contiguous_strides(new)])
     result = [0] * len(new)
