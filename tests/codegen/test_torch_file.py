@@ -1,0 +1,142 @@
+"""PyTorch's own schema file through the generator: a package that imports, and every operator of it callable."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.model import OperatorSet
+from opwright_codegen.read import read
+from opwright_codegen.render import render
+
+torchgen = pytest.importorskip("torchgen", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+
+NATIVE = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
+ROOT = Path(__file__).parents[2]
+
+# Runs with the package in the place of opwright_aten: both declare ATen's operators. Calls each operator with values
+# made from its declared types, and prints what was raised.
+PROGRAM = """
+import json, sys, warnings
+import numpy as np
+import opwright
+from opwright import dispatcher
+from opwright_aten import ops
+
+warnings.simplefilter("ignore")
+tensor = opwright.tensor([1.0, 2.0])
+SAMPLES = {
+    "Tensor": tensor, "int": 1, "SymInt": 1, "float": 1.0, "bool": True, "str": "a", "Scalar": 2.5, "number": 2.5,
+    "ScalarType": "float32", "Device": "cpu", "Layout": opwright.strided, "MemoryFormat": opwright.preserve_format,
+    "Generator": opwright.Generator(), "DeviceIndex": 0, "Storage": None, "Stream": None,
+}
+
+def sample(text):
+    if text.endswith("?"):
+        return sample(text[:-1])
+    if text.endswith("]"):
+        head, _, size = text[:-1].rpartition("[")
+        return [sample(head)] * int(size or 2)
+    return SAMPLES[text]
+
+outcomes = {}
+for name, operator in dispatcher.operators.items():
+    values = [sample(argument[1].replace("(a!)", "")) for argument in operator.arguments]
+    split = len(values) if operator.kwarg_only is None else operator.kwarg_only
+    named = {argument[0]: value for argument, value in zip(operator.arguments[split:], values[split:])}
+    try:
+        operator.stub(*values[:split], **named)
+        outcomes[name] = "returned"
+    except Exception as error:
+        outcomes[name] = f"{type(error).__name__}: {error}"
+
+by_name = {}
+for keyword in ("from", "from_"):
+    try:
+        ops.random__from(tensor, **{keyword: 1, "to": 2})
+    except Exception as error:
+        by_name[keyword] = f"{type(error).__name__}: {error}"
+SHADOWING = "abs all any max min pow range round slice sum".split()
+shadows = {name: callable(getattr(ops, name)) for name in SHADOWING}
+packets = {}
+for name in shadows:
+    try:
+        getattr(opwright.ops.aten, name)(tensor)
+    except Exception as error:
+        packets[name] = type(error).__name__
+json.dump({"outcomes": outcomes, "by_name": by_name, "shadows": shadows, "packets": packets}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def operators() -> OperatorSet:
+    return read([NATIVE / "native_functions.yaml"], NATIVE / "tags.yaml")
+
+
+@pytest.fixture(scope="module")
+def package(operators: OperatorSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that holds the package."""
+    folder = tmp_path_factory.mktemp("torch")
+    none = KernelModules([])
+    files = render(operators, "opwright_aten", kernels=none, rules=KernelModules([], of="rule"), strict=False)
+    (folder / "opwright_aten").mkdir()
+    for name, text in files.items():
+        (folder / "opwright_aten" / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(package: Path) -> dict[str, Any]:
+    """What the calls gave."""
+    path = os.pathsep.join((str(package), str(ROOT / "runtime"), str(ROOT / "codegen")))
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+def test_every_operator_is_there(operators: OperatorSet, report: dict[str, Any]) -> None:
+    assert len(operators.operators) > 3000
+    assert list(report["outcomes"]) == list(operators.operators)
+
+
+def test_every_stub_raises_a_dispatch_error(report: dict[str, Any]) -> None:
+    other = {name: said for name, said in report["outcomes"].items() if not said.startswith("DispatchError: ")}
+    assert other == {}
+
+
+def test_the_error_names_the_declared_kernels(operators: OperatorSet, report: dict[str, Any]) -> None:
+    said = report["outcomes"]["aten::add.Tensor"]
+    assert "aten::add.Tensor" in said
+    assert "ufunc_add_CPU" in said
+
+
+def test_an_argument_whose_name_is_a_keyword_is_passed_by_either_name(report: dict[str, Any]) -> None:
+    assert set(report["by_name"]) == {"from", "from_"}
+    assert all(said.startswith("DispatchError: ") for said in report["by_name"].values())
+
+
+def test_operators_named_like_builtins_are_called_as_such(report: dict[str, Any]) -> None:
+    assert all(report["shadows"].values())
+    assert set(report["packets"]) == set(report["shadows"])
+
+
+def test_output_is_clean_for_ruff(package: Path) -> None:
+    for command in (("check",), ("format", "--check", "--diff")):
+        arguments = [sys.executable, "-m", "ruff", *command, "--config", "pyproject.toml", str(package)]
+        ran = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout[:5000]

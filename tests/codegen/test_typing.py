@@ -1,0 +1,95 @@
+"""What type checkers know of the generated package, from a small program of a user."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PATHS = [str(ROOT / folder) for folder in ("runtime", "generated", "codegen")]
+
+# Each expression, and its type.
+REVEALED = {
+    "opwright.add(t, t)": "Tensor",
+    "opwright.add(t, 2, alpha=3)": "Tensor",
+    "opwright.add(a, a)": "ndarray",
+    "opwright.max(t, 1)": "tuple[Tensor, Tensor]",
+    "opwright.zeros([2, 3])": "Tensor",
+    "opwright.split(t, 1)": "list[Tensor]",
+    "opwright.equal(t, t)": "bool",
+    "opwright.ops.aten.add(t, t)": "Tensor",
+    "opwright.ops.aten.add.Tensor(t, t)": "Tensor",
+    "opwright.ops.aten.t.default(t)": "Tensor",
+    "opwright.ops.aten.add.Tensor.name": "str",
+    "t.add(t)": "Tensor",
+    "t.sum(0, keepdim=True)": "Tensor",
+    "t + 1": "Tensor",
+    "2 - t": "Tensor",
+    "t == t": "Tensor",
+}
+REFUSED = ('opwright.add(t, "x")', "opwright.ops.aten.add.Tensor(t)", "t.add_Tensor(t)", "opwright.zeros(2.5)")
+PROGRAM = "\n".join(
+    (
+        "import numpy as np",
+        "import opwright",
+        "from numpy.typing import NDArray",
+        "t = opwright.tensor([1.0])",
+        "a: NDArray[np.float32] = np.ones(2, np.float32)",
+        *(f"reveal_type({expression})" for expression in REVEALED),
+        *REFUSED,
+        "",
+    )
+)
+FIRST = 6  # the line of the first reveal_type
+FIRST_REFUSED = FIRST + len(REVEALED)
+
+
+def simplified(shown: str) -> str:
+    """A type as both checkers show it: without modules and type arguments of arrays."""
+    shown = re.sub(r"\b(?:builtins|opwright\.tensor|numpy)\.", "", shown)
+    return re.sub(r"ndarray\[.*\]", "ndarray", shown)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+def test_mypy(program: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports", str(program)],
+        cwd=program.parent,
+        env={**os.environ, "MYPYPATH": os.pathsep.join(PATHS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    revealed = re.findall(r':(\d+): note: Revealed type is "(.*)"', ran.stdout)
+    assert [simplified(shown) for _, shown in revealed] == list(REVEALED.values()), ran.stdout
+    lines = {int(line) for line in re.findall(r"program\.py:(\d+): error:", ran.stdout)}
+    assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, ran.stdout
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+def test_pyright(program: Path) -> None:
+    config = {"extraPaths": PATHS, "pythonVersion": "3.11"}
+    (program.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    arguments = ["pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(program.parent)]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
+    if not ran.stdout.startswith("{"):
+        pytest.skip(f"pyright does not run here: {ran.stderr[:200]}")
+    found = json.loads(ran.stdout)["generalDiagnostics"]
+    revealed = [entry["message"] for entry in found if entry["severity"] == "information"]
+    shown = [simplified(re.fullmatch(r'Type of ".*" is "(.*)"', text, re.DOTALL)[1]) for text in revealed]  # type: ignore[index]
+    assert shown == list(REVEALED.values())
+    lines = {entry["range"]["start"]["line"] + 1 for entry in found if entry["severity"] == "error"}
+    assert lines == {FIRST_REFUSED + i for i in range(len(REFUSED))}, found
