@@ -478,10 +478,12 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
 def _steps_along(shape: Shape, position: Any) -> Shape:
     missing = len(shape) - position.ndim
     strides: Shape = element_strides(position)
-    return (0,) * missing + tuple(
+    sizes: Shape = position.shape
+    steps = [
         0 if size == 1 and shape[missing + dim] != 1 else stride
-        for dim, (size, stride) in enumerate(zip(position.shape, strides, strict=True))
-    )
+        for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
+    ]
+    return (*(0,) * missing, *steps)
 
 
 def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
