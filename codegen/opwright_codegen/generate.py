@@ -151,10 +151,11 @@ def read_operators(job: Job) -> OperatorSet:
 def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: Path | None) -> dict[str, str]:
     """The files of one namespace, name to text. Raises SchemaErrors."""
     from opwright_codegen.kernel_modules import KernelModules
+    from opwright_codegen.names import is_word
     from opwright_codegen.render import render
 
     package = folder.resolve().name if folder else f"opwright_{namespace}"
-    if not package.isidentifier():
+    if not is_word(package):
         hint = "its name is that of a Python package"
         raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
     chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)

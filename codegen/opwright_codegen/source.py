@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,14 +24,23 @@ class Source:
 
     path: str
     text: str
-    _starts: list[int] = field(default_factory=list, init=False, repr=False)
+    _starts: array[int] = field(default_factory=lambda: array("I"), init=False, repr=False)
 
-    def line_starts(self) -> list[int]:
-        """The offset at which each line starts, found when first asked for."""
-        if not self._starts:
-            self._starts.append(0)
-            self._starts.extend(match.end() for match in _LINE_BREAK.finditer(self.text))
-        return self._starts
+    def line_starts(self, until: int | None = None) -> Sequence[int]:
+        """The offsets at which lines start, found as far as asked for: up to the first behind the offset `until`.
+
+        A file may have as many lines as characters: they are kept as the four bytes that each needs.
+        """
+        starts = self._starts
+        if not starts:
+            starts.append(0)
+        if until is None or starts[-1] <= until:
+            for found in _LINE_BREAK.finditer(self.text, starts[-1]):
+                start = found.end()
+                starts.append(start)
+                if until is not None and start > until:
+                    break
+        return starts
 
     def shown_path(self) -> str:
         """The path as a message shows it: relative to the working directory when below it, else as given."""
@@ -50,11 +61,11 @@ class Span(NamedTuple):
 
     @property
     def line(self) -> int:
-        return bisect_right(self.source.line_starts(), self.start)
+        return bisect_right(self.source.line_starts(self.start), self.start)
 
     @property
     def column(self) -> int:
-        return self.start - self.source.line_starts()[self.line - 1] + 1
+        return self.start - self.source.line_starts(self.start)[self.line - 1] + 1
 
     @property
     def text(self) -> str:
@@ -69,7 +80,7 @@ class Span(NamedTuple):
 
     def caret(self) -> str:
         """The line of the span's start and, below it, carets under the part of the span that is on that line."""
-        starts = self.source.line_starts()
+        starts = self.source.line_starts(self.start)
         begin = starts[self.line - 1]
         limit = starts[self.line] if self.line < len(starts) else len(self.source.text)
         # The window is cut before anything is measured: a line of 50 MB costs no more than a short one.

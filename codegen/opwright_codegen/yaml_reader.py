@@ -114,9 +114,8 @@ class _Reader:
         next_event()
         start = next_event()
         if isinstance(start, StreamEndEvent):
-            raise SchemaError(
-                "empty-file", "the file is empty", self._span(start), "write a list of '- func: …' entries"
-            )
+            hint = "write a list of '- func: …' entries"
+            raise SchemaError("empty-file", "the file is empty", self._source.whole().sub(0, 0), hint)
         root = next_event()
         if type(root) is not SequenceStartEvent:
             # Not built: it may be anything, of any depth.
