@@ -4,6 +4,8 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 `opwright.dispatch`.
 """
 
+import warnings
+
 from opwright import dispatch, library
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
 from opwright.devices import Device as device
@@ -12,14 +14,18 @@ from opwright.dtypes import (
     bfloat16,
     complex64,
     complex128,
+    finfo,
     float16,
     float32,
     float64,
     get_default_dtype,
+    iinfo,
     int8,
     int16,
     int32,
     int64,
+    is_complex,
+    is_floating_point,
     set_default_dtype,
     uint8,
     uint16,
@@ -47,6 +53,10 @@ from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
 __version__ = "0.1.0"
+
+# Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
+# else's code. A filter by module costs a call nothing; generated packages have theirs (`registry.install`).
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright\.")
 
 strided = Layout.strided
 contiguous_format = MemoryFormat.contiguous_format
@@ -78,6 +88,7 @@ __all__ = [
     "device",
     "dispatch",
     "double",
+    "finfo",
     "float",
     "float16",
     "float32",
@@ -86,12 +97,15 @@ __all__ = [
     "from_numpy",
     "get_default_dtype",
     "half",
+    "iinfo",
     "initial_seed",
     "int",
     "int8",
     "int16",
     "int32",
     "int64",
+    "is_complex",
+    "is_floating_point",
     "is_tensor",
     "library",
     "long",

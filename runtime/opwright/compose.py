@@ -19,6 +19,7 @@ from opwright.keys import (
     NO_KEYS,
     ODD,
     PRIVATE,
+    PYTHON_DISPATCHER,
     RUNTIME,
     DispatchKey,
     KeySet,
@@ -72,7 +73,7 @@ def compose(operator: Operator, keys: int) -> Function:
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):
-            return _select_backend(operator, position)
+            return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
         case Unbound():
             raise unbound(operator, key, entry)
         case Fallthrough():
@@ -120,12 +121,12 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
         keys = _below(operator, key, keys)
 
 
-def _select_backend(operator: Operator, position: int) -> Function:
+def _select_backend(operator: Operator, position: int, mode: int) -> Function:
     """For factories: the device argument says which backend's kernel makes the tensor."""
 
     def select_backend(*args: Any) -> Any:
         device = args[position]
-        keys = CPU if device is None else _backend_bit(device)
+        keys = mode | (CPU if device is None else _backend_bit(device))
         return (operator.table.get(keys) or operator.resolve(keys))(*args)
 
     return select_backend

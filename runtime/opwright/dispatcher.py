@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.compose import compose, compose_arrays, find_unloaded
 from opwright.conversion import Mismatch
 from opwright.dispatch_table import Entry, compute_entry
 from opwright.errors import DispatchError, RegistrationError
-from opwright.keys import ARRAYS, BACKENDS, RUNTIME, DispatchKey, KeySet
+from opwright.introspection import ShownSignature
+from opwright.keys import ARRAYS, BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
-from opwright.registrations import BackendSelect, Key, Registration, fallbacks, kernels, lock
+from opwright.registrations import BackendSelect, Key, Registration, UserKernel, as_key, fallbacks, kernels, lock
 from opwright.signature import Signature, argument_error
 from opwright.state import active_modes
 from opwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.packets import Packet
 
 __all__ = ["Operator", "Overloads", "find_operator", "operators", "overloads"]
 
@@ -49,8 +53,9 @@ class Operator:
 
     __slots__ = (
         "__weakref__", "_changes", "_entries", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only",
-        "name", "namespace", "overload", "registrations", "straight_stub", "table", "tags", "where",
+        "name", "namespace", "overload", "py_kernels", "registrations", "straight_stub", "table", "tags", "where",
     )  # fmt: skip
+    __signature__ = ShownSignature()
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Operator:
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.stub = None
+        self.py_kernels: dict[Key, Registration] = {}
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
         self._changes = 0
@@ -100,6 +106,26 @@ class Operator:
         from opwright import _schema
 
         return _schema.parse(self.name + self.declaration)
+
+    @property
+    def _schema(self) -> Any:  # PyTorch's name
+        return self.schema
+
+    @property
+    def siblings(self) -> dict[str, Operator]:
+        """All overloads of the name, this one too, by overload name."""
+        return overloads[f"{self.namespace}::{self.base}"].operators
+
+    @property
+    def overloadpacket(self) -> Packet:
+        """The packet of all overloads of the name."""
+        from opwright.packets import find_packet
+
+        return find_packet(f"{self.namespace}::{self.base}")
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.base}.{self.overload or 'default'}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self.straight_stub is not None and not kwargs:
@@ -163,6 +189,39 @@ class Operator:
         bound = check_tensors(self, tuple(self.signature.bind(args, kwargs)))
         return call_with_arrays(self, bound, keyset.bits if isinstance(keyset, KeySet) else keyset)
 
+    def py_impl(self, key: DispatchKey | str, /) -> Callable[[Kernel], Kernel]:
+        """Decorate a function on Tensors: the kernel of `key` in blocks of `dispatch.enable_python_dispatcher()`.
+
+        There it takes the place of whatever else is registered for the key, by the same rules; elsewhere it is not
+        seen. Raises RegistrationError for an unknown key and for one that has such a kernel, TypeError for what cannot
+        be called.
+        """
+        found = as_key(key)
+
+        def register(function: Kernel) -> Kernel:
+            if not callable(function):
+                raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
+            code = getattr(function, "__code__", None)
+            where = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+            registration = Registration(found, UserKernel(function), where)
+            with lock:
+                known = self.py_kernels.setdefault(found, registration)
+                if known is not registration:
+                    raise RegistrationError(
+                        f"{self.name} has a Python kernel for {known.key_name} already"
+                        f"{', ' + known.where if known.where else ''}: py_impl does not replace it"
+                    )
+                self.forget_table()
+            return function
+
+        return register
+
+    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
+        """Whether a kernel is registered for the key itself. Raises RegistrationError for an unknown key."""
+        found = as_key(key)
+        with lock:
+            return bool(self.registrations.get(found))
+
     def resolve(self, keys: int) -> Kernel:
         """The kernel for a keyset, composed and stored. Raises DispatchError."""
         # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
@@ -184,22 +243,25 @@ class Operator:
                     continue
             unloaded.load()
 
-    def entry(self, key: DispatchKey) -> Entry:
-        """What serves a runtime key. The lock is held."""
+    def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
+        """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on. The lock is
+        held."""
+        if keys & PYTHON_DISPATCHER and self.py_kernels:
+            return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
         found = self._entries.get(key)
         if found is None:
             changes = self._changes
-            found = self._compute_entry(key)
+            found = self._compute_entry(key, self.registrations)
             if changes == self._changes:
                 self._entries[key] = found
         return found
 
-    def _compute_entry(self, key: DispatchKey) -> Entry:
-        if key is DispatchKey.BackendSelect and not self.registrations.get(key) and self._is_factory:
+    def _compute_entry(self, key: DispatchKey, registered: dict[Key, list[Registration]]) -> Entry:
+        if key is DispatchKey.BackendSelect and not registered.get(key) and self._is_factory:
             position = self.signature.device
             assert position is not None  # _is_factory says so
             return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
-        return compute_entry(key, self.registrations, fallbacks)
+        return compute_entry(key, registered, fallbacks)
 
     @property
     def _is_factory(self) -> bool:
@@ -214,16 +276,16 @@ class Operator:
         while bits:
             bit = 1 << (bits.bit_length() - 1)
             key = _KEY_OF[bit]
-            entry = self.entry(key)
+            entry = self.entry(key, keys)
             if not entry.is_fallthrough:
                 return key, entry
             bits ^= bit
-        return DispatchKey.Undefined, self.entry(DispatchKey.Undefined)
+        return DispatchKey.Undefined, self.entry(DispatchKey.Undefined, keys)
 
     def without_fallthrough(self, keys: int) -> int:
         """The keyset that kernels are handed: without the keys that this operator skips. The lock is held."""
         for key in KeySet(keys):
-            if self.entry(key).is_fallthrough:
+            if self.entry(key, keys).is_fallthrough:
                 keys &= ~key.bit
         return keys
 
@@ -244,6 +306,9 @@ class Operator:
 
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
         return find_operator, (self.name,)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.base}.{self.overload or 'default'}"
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}{self.declaration}>"

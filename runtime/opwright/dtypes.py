@@ -172,14 +172,35 @@ def to_float(dtype: DType) -> DType:
     return dtype if dtype in FLOATING or dtype in COMPLEX else _default
 
 
-def is_floating_point(dtype: DType) -> bool:
-    """Whether the dtype is one of float16, bfloat16, float32, float64."""
-    return dtype in FLOATING
+def is_floating_point(value: Any) -> bool:
+    """Whether a tensor, an array or a dtype is of float16, bfloat16, float32 or float64. Raises TypeError."""
+    return _dtype_of(value) in FLOATING
 
 
-def is_complex(dtype: DType) -> bool:
-    """Whether the dtype is complex64 or complex128."""
-    return dtype in COMPLEX
+def is_complex(value: Any) -> bool:
+    """Whether a tensor, an array or a dtype is of complex64 or complex128. Raises TypeError."""
+    return _dtype_of(value) in COMPLEX
+
+
+def _dtype_of(value: Any) -> DType:
+    return as_dtype(value.dtype if hasattr(value, "shape") and not isinstance(value, np.dtype | type) else value)
+
+
+def finfo(dtype: object = None) -> Any:
+    """The limits of a floating-point dtype (of the parts of a complex one; the default dtype if none is given): `eps`,
+    `max`, `min`, `tiny`, `bits`. Raises TypeError for any other dtype."""
+    found = to_real(_default if dtype is None else as_dtype(dtype))
+    if found not in FLOATING:
+        raise TypeError(f"finfo() is for floating-point dtypes, got {found}: use iinfo() for integers")
+    return ml_dtypes.finfo(found)  # type: ignore[no-untyped-call]
+
+
+def iinfo(dtype: object) -> Any:
+    """The limits of an integer dtype: `max`, `min`, `bits`. Raises TypeError for any other dtype."""
+    found = as_dtype(dtype)
+    if found not in INTEGRAL:
+        raise TypeError(f"iinfo() is for integer dtypes, got {found}: use finfo() for floating-point ones")
+    return np.iinfo(found)
 
 
 def dtype_name(dtype: DType) -> str:

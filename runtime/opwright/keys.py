@@ -1,7 +1,7 @@
 """Dispatch keys, as bits of an int, and immutable sets of them.
 
 A keyset is an int below 2**30, so that stubs combine and look keysets up without a call; the highest bit is
-dispatched to first. Three private bits say more about a tensor than its keys do; table entries differ by them too.
+dispatched to first. Private bits say more about a tensor or a call than its keys do; table entries differ by them too.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ BATCHED: Final = 1 << 20
 FRONT_MODE: Final = 1 << 21
 
 # Private bits: the tensor requires grad; it is a view; it is not the simple case (strides other than exactly the
-# contiguous ones, no dimension, or a dtype that computes in a wider one).
+# contiguous ones, no dimension, or a dtype that computes in a wider one). And of a call: the Python dispatcher is on.
 GRAD: Final = 1 << 22
 VIEW: Final = 1 << 23
 ODD: Final = 1 << 24
+PYTHON_DISPATCHER: Final = 1 << 25
 
 RUNTIME: Final = (1 << 22) - 1
-PRIVATE: Final = GRAD | VIEW | ODD
+PRIVATE: Final = GRAD | VIEW | ODD | PYTHON_DISPATCHER
 BACKENDS: Final = CPU | CUDA | PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3 | META
 AUTOGRAD: Final = (
     AUTOGRAD_CPU | AUTOGRAD_CUDA | AUTOGRAD_META

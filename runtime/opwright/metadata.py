@@ -196,9 +196,9 @@ class Plan:
         if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
         if array.shape != form.shape:
+            resize(out, form.shape, form.strides)
             if array.size:
                 _warn_of_resize(form.shape, array.shape)
-            resize(out, form.shape, form.strides)
             array = out.array
         self._check_overlap(array)
         return array

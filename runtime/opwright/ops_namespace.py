@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatcher import overloads
 from opwright.packets import Packet, packet
@@ -38,6 +39,9 @@ class Namespace:
             if known.operators and name.startswith(prefix)
         ]
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Ops, str]]:
+        return getattr, (ops, self._name)
+
     def __repr__(self) -> str:
         return f"<opwright.ops.{self._name}>"
 
@@ -68,6 +72,9 @@ class Ops:
 
     def __dir__(self) -> list[str]:
         return sorted({name.partition("::")[0] for name, known in overloads.items() if known.operators})
+
+    def __reduce__(self) -> str:
+        return "ops"  # by name, as modules of functions are
 
     def __repr__(self) -> str:
         return "<opwright.ops>"

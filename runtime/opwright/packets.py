@@ -10,9 +10,11 @@ import numpy as np
 from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator, Overloads, overloads
 from opwright.errors import ArgumentError, DispatchError
+from opwright.introspection import ShownSignature, declarations
 from opwright.registrations import lock
-from opwright.signature import argument_error
+from opwright.signature import argument_error, element
 from opwright.tensor import Tensor
+from opwright.wrapped_numbers import is_number, takes_numbers
 
 __all__ = ["Packet", "find_packet", "packet", "packets"]
 
@@ -27,19 +29,34 @@ _ONE_ELEMENT: Final = frozenset(
 class Packet:
     """`aten::add`: its overloads in definition order, as attributes too (`.Tensor`, `.default`).
 
-    Calling it takes the first overload that fits. `stub` is the generated function that does so faster, if any.
+    Calling it takes the first overload that fits.
     """
 
-    __slots__ = ("__weakref__", "_chosen", "base", "name", "namespace", "operators", "stub")
+    __slots__ = ("__weakref__", "_chosen", "_stub", "base", "name", "namespace", "operators")
+    __signature__ = ShownSignature()
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.namespace, _, self.base = name.partition("::")
-        self.stub: Callable[..., Any] | None = None
+        self._stub: Callable[..., Any] | None = None
         with lock:
             shared = overloads.setdefault(name, Overloads())
         self.operators = shared.operators
         self._chosen = shared.chosen
+
+    @property
+    def stub(self) -> Callable[..., Any] | None:
+        """The generated function that does what calling the packet does, faster; None if there is none."""
+        return self._stub
+
+    @stub.setter
+    def stub(self, stub: Callable[..., Any]) -> None:
+        self._stub = stub
+        stub.__doc__ = declarations(self.operators.values())  # what `help` has to say beyond the signature
+
+    @property
+    def __name__(self) -> str:
+        return self.base
 
     def overloads(self) -> list[str]:
         """The names of the overloads, `default` for the one without."""
@@ -87,10 +104,7 @@ class Packet:
         reasons: list[ArgumentError] = []
         by_types = key is not None
         operators = tuple(self.operators.values())
-        for takes_scalars in (
-            False,
-            True,
-        ):  # a NumPy scalar is a number first, and an array where no overload takes one
+        for takes_scalars in (False, True):  # numbers stand for tensors only where no overload takes them as they are
             for operator in operators:
                 by_types = by_types and _types_decide(operator, args, kwargs)
                 try:
@@ -109,6 +123,9 @@ class Packet:
 
     def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:
         return find_packet, (self.name,)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.base}"
 
     def __repr__(self) -> str:
         return f"<Packet {self.name}: {', '.join(self.overloads())}>"
@@ -157,13 +174,15 @@ def _check_tensors(operator: Operator, bound: list[Any], takes_scalars: bool) ->
         if value is None and is_optional:
             continue
         if not is_list:
-            fits = _is_tensor(value, takes_scalars)
-        elif isinstance(value, list | tuple):
-            fits = all(_is_tensor(item, takes_scalars) or (item is None and has_optional_items) for item in value)
-        else:
-            fits = False
-        if not fits:
+            number_fits = takes_scalars and is_number(value) and takes_numbers(operator, position)
+            if not _is_tensor(value, takes_scalars) and not number_fits:
+                raise argument_error(operator, position, value)
+        elif not isinstance(value, list | tuple):
             raise argument_error(operator, position, value)
+        else:
+            for index, item in enumerate(value):
+                if not _is_tensor(item, takes_scalars) and (item is not None or not has_optional_items):
+                    raise argument_error(operator, position, value, element(index, item))
 
 
 def _is_tensor(value: Any, takes_scalars: bool) -> bool:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from opwright.conversion import Mismatch
 from opwright.devices import is_array
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
-from opwright.signature import Signature, argument_error
+from opwright.signature import Signature, argument_error, element
 from opwright.state import active_modes
+from opwright.storage import Extra, PlainArrayError, Storage
 from opwright.tensor import Tensor, wrap
+from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
@@ -20,33 +23,44 @@ __all__ = ["call_with_arrays", "check_tensors", "is_all_numpy", "unwrap"]
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with sequences of tensors as lists. Raises ArgumentError for what is neither tensor nor array."""
+    """The arguments with sequences of tensors as lists and numbers as tensors, where the operator takes them.
+
+    Raises ArgumentError for what is neither tensor nor array.
+    """
     checked = list(args)
     signature = operator.signature
+    numbers: list[int] = []
     for position, is_list, is_optional, has_optional_items in signature.tensors:
         value = checked[position]
         if value is None and is_optional:
             continue
-        if not is_list:
-            checked[position] = _checked(operator, position, value, value, "")
+        if not is_list and is_number(value) and takes_numbers(operator, position):
+            numbers.append(position)
+        elif not is_list:
+            checked[position] = _checked(operator, position, value, value)
         elif isinstance(value, list | tuple):
             checked[position] = [
                 None
                 if item is None and has_optional_items
-                else _checked(operator, position, value, item, f"element {index} is ")
+                else _checked(operator, position, value, item, element(index, item))
                 for index, item in enumerate(value)
             ]
         else:
             raise argument_error(operator, position, value)
+    if numbers:
+        try:
+            wrap_numbers(operator, checked)
+        except Mismatch as error:
+            raise argument_error(operator, numbers[0], args[numbers[0]], str(error)) from None
     return tuple(checked)
 
 
-def _checked(operator: Operator, position: int, value: Any, item: Any, where: str) -> Any:
+def _checked(operator: Operator, position: int, value: Any, item: Any, reason: str = "") -> Any:
     if isinstance(item, Tensor | np.ndarray) or is_array(item):
         return item
     if isinstance(item, np.generic):  # what NumPy's reductions return: an array of no dimension
         return np.asarray(item)
-    raise argument_error(operator, position, value, f"{where}{type(item).__name__} {item!r:.80}" if where else "")
+    raise argument_error(operator, position, value, reason)
 
 
 def unwrap(result: Any) -> Any:
@@ -82,7 +96,7 @@ def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | No
     if keyset is None:
         keys = call.keys if modes is None else (call.keys | modes.include) & modes.mask
     else:
-        private = call.keys & PRIVATE & (-1 if modes is None else modes.mask)
+        private = (call.keys if modes is None else (call.keys | modes.include) & modes.mask) & PRIVATE
         keys = keyset & RUNTIME | private if keyset & RUNTIME else NO_KEYS
     if keys != NO_KEYS and keys & GRAD and call.writes_array:
         raise AutogradError(
@@ -90,7 +104,10 @@ def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | No
             "pass a Tensor, or call it under no_grad"
         )
     kernel = operator.table.get(keys) or operator.resolve(keys)
-    return call.unwrap(kernel(*call.args))
+    try:
+        return call.unwrap(kernel(*call.args))
+    except PlainArrayError as error:
+        raise RuntimeError(f"{operator.name}() {error}") from None
 
 
 class _Call:
@@ -127,6 +144,9 @@ class _Call:
         self.originals[id(tensor)] = tensor, value
         if is_written:
             self.writes_array = True
+            storage = Storage(tensor.array, resizable=False)
+            storage.is_plain = True
+            tensor.extra = Extra(storage)
             self.written.add(id(tensor))
         return tensor
 
@@ -135,8 +155,8 @@ class _Call:
         for identity in self.written:
             tensor, array = self.originals[identity]
             if tensor.array is not array:
-                raise RuntimeError(
-                    f"{self.operator.name}() would have to resize a plain array from shape {tuple(array.shape)} to "
+                raise PlainArrayError(
+                    f"would have to resize a plain array from shape {tuple(array.shape)} to "
                     f"{tuple(tensor.array.shape)}; pass an array of that shape, or a Tensor"
                 )
         return self._unwrap(result) if self.originals else result

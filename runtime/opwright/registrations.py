@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opwright.keys import DispatchKey
+from opwright.errors import RegistrationError
+from opwright.keys import DispatchKey, parse_key
 
 __all__ = [
     "ArrayKernel",
@@ -27,6 +28,7 @@ __all__ = [
     "Unbound",
     "UserKernel",
     "Wrapper",
+    "as_key",
     "fallbacks",
     "fallthrough_kernel",
     "kernels",
@@ -149,9 +151,24 @@ class Registration:
     where: str = ""
 
     @property
+    def key_name(self) -> str:
+        """The key's name."""
+        return self.key.name if isinstance(self.key, DispatchKey) else self.key
+
+    @property
     def is_fallthrough(self) -> bool:
         """Whether dispatch skips the key."""
         return isinstance(self.kernel, Fallthrough)
+
+
+def as_key(key: DispatchKey | str) -> Key:
+    """A key or a foreign key's name. Raises RegistrationError for what names none."""
+    if isinstance(key, DispatchKey):
+        return key
+    try:
+        return parse_key(key)
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(str(error)) from None
 
 
 lock: Final = threading.RLock()

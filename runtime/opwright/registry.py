@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from opwright.dispatcher import Operator, find_operator, operators
 from opwright.errors import RegistrationError
-from opwright.keys import BACKENDS, DispatchKey, parse_key
+from opwright.keys import BACKENDS, DispatchKey
 from opwright.registrations import (
     ArrayKernel,
     BackendSelect,
@@ -22,6 +24,7 @@ from opwright.registrations import (
     Unbound,
     UserKernel,
     Wrapper,
+    as_key,
     fallbacks,
     fallthrough_kernel,
     kernels,
@@ -72,16 +75,6 @@ def _forget_tables(name: str | None) -> None:
         operators[name].forget_table()
 
 
-def as_key(key: DispatchKey | str) -> Key:
-    """A key or a foreign key's name. Raises RegistrationError for text that names none."""
-    if isinstance(key, DispatchKey):
-        return key
-    try:
-        return parse_key(key)
-    except ValueError as error:
-        raise RegistrationError(str(error)) from None
-
-
 def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
     """The kernel's form; a plain function is one on Tensors. Raises TypeError for what cannot be called."""
     if isinstance(function, _FORMS):
@@ -130,12 +123,19 @@ def register_fallback(key: DispatchKey | str, kernel: Kernel | Callable[..., Any
     return Handle(None, registration)
 
 
+def _silence(modules: Iterable[str]) -> None:
+    """Have NumPy say nothing of overflow, division by zero and the like in generated kernels, as PyTorch does."""
+    for module in sorted(modules):
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(module) + r"\Z")
+
+
 def install(namespace: str, rows: Iterable[Row]) -> None:
     """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet.
     """
+    generated: set[str] = set()
     with lock:
         for name, key_name, module, general, dense, arrays in rows:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
@@ -144,3 +144,6 @@ def install(namespace: str, rows: Iterable[Row]) -> None:
             form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
             operator.registrations.setdefault(key, []).append(Registration(key, form, operator.where))
             operator.forget_table()
+            if module and not is_composite:  # a composite may be a function of the user's
+                generated.add(module)
+    _silence(generated)

@@ -15,7 +15,7 @@ from opwright.errors import ArgumentError
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "split_types"]
+__all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element", "split_types"]
 
 REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
@@ -132,9 +132,8 @@ class Signature:
 
     def _missing(self, bound: list[Any]) -> ArgumentError:
         missing = [f"'{self.names[p]}' (position {p})" for p, value in enumerate(bound) if value is REQUIRED]
-        return _error(
-            self.operator, f"is missing value{_s(len(missing))} for argument{_s(len(missing))} {', '.join(missing)}"
-        )
+        what = "values for arguments" if missing[1:] else "a value for argument"
+        return _error(self.operator, f"is missing {what} {', '.join(missing)}")
 
     def _unknown(self, name: str) -> ArgumentError:
         close = difflib.get_close_matches(name, self.names, 1)
@@ -162,13 +161,21 @@ def _error(operator: Operator, problem: str) -> ArgumentError:
 def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
     """The error for a value that its argument's type does not take."""
     name, text = operator.arguments[position][:2]
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    problem = (
-        f"expected {plain_type(text)} for argument '{name}' (position {position}), got {type(value).__name__} {shown}"
-    )
+    problem = f"expected {plain_type(text)} for argument '{name}' (position {position}), got {_shown(value)}"
     return _error(operator, f"{problem}: {reason}" if reason else problem)
+
+
+def element(index: int, item: Any) -> str:
+    """The reason where an element of a list does not fit."""
+    return f"element {index} is {_shown(item)}"
+
+
+def _shown(value: Any) -> str:
+    """The type and the value, cut short."""
+    if value is None:
+        return "None"
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"
 
 
 def split_types(declaration: str) -> tuple[list[str], list[str]]:

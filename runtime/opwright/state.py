@@ -7,10 +7,13 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Final, final
 
-from .keys import ALIASES, AUTOGRAD, DispatchKey, key_bits
+from .keys import ALIASES, AUTOGRAD, PYTHON_DISPATCHER, DispatchKey, key_bits
 
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
-__all__ = ["Keys", "Modes", "active_modes", "below_autograd", "exclude_keys", "include_keys", "set_modes"]
+__all__ = [
+    "Keys", "Modes", "active_modes", "below_autograd", "enable_python_dispatcher", "exclude_keys", "include_keys",
+    "set_modes",
+]  # fmt: skip
 
 
 @final
@@ -68,13 +71,22 @@ def include_keys(*keys: Keys) -> _Guard:
 
 
 def exclude_keys(*keys: Keys) -> _Guard:
-    """Within the block, calls of this thread skip these keys, included ones as well."""
+    """Within the block, calls of this thread skip these keys, included ones as well.
+
+    An alias key stands for the keys it covers: `exclude_keys("Autograd")` skips every Autograd key. (PyTorch's guard,
+    given an alias key, excludes nothing.)
+    """
     return _Guard(0, _bits(keys))
 
 
 def below_autograd() -> _Guard:
     """Within the block, calls of this thread skip every Autograd kernel."""
     return _Guard(0, AUTOGRAD)
+
+
+def enable_python_dispatcher() -> _Guard:
+    """Within the block, calls of this thread take the kernels of `Operator.py_impl` before all others of their keys."""
+    return _Guard(PYTHON_DISPATCHER, 0)
 
 
 def _bits(keys: Iterable[Keys]) -> int:

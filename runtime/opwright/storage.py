@@ -15,20 +15,26 @@ if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
 
+class PlainArrayError(RuntimeError):
+    """A plain array would have to take another shape."""
+
+
 class Storage:
     """A flat buffer, found when something reaches beyond its own array, and the count of writes to it.
 
     `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller
-    (`from_numpy`). Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch
-    would move them along).
+    (`from_numpy`), `is_plain` true for a plain array that a call writes: it cannot take another shape. Growing a
+    storage moves the data of the tensor that asked: views made before keep the old memory (PyTorch would move them
+    along).
     """
 
-    __slots__ = ("_flat", "array", "resizable", "version")
+    __slots__ = ("_flat", "array", "is_plain", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
         self.resizable = resizable
+        self.is_plain = False
         self._flat: Array | None = None
 
     def flat(self) -> Array:
@@ -149,10 +155,15 @@ def set_array(tensor: Tensor, array: Array) -> None:
 def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape over its own storage, which grows if it is too small.
 
-    Raises RuntimeError if it must grow and belongs to the caller.
+    Raises RuntimeError if it must grow and belongs to the caller, PlainArrayError if it is a plain array.
     """
     array = tensor.array
     storage = storage_of(tensor)
+    if storage.is_plain:
+        raise PlainArrayError(
+            f"would have to resize a plain array from shape {tuple(array.shape)} to {tuple(shape)}; pass an array of "
+            "that shape, or a Tensor"
+        )
     flat = storage.flat()
     offset = storage.offset_of(array)
     needed = offset + span(shape, strides)[1] + 1 if count(shape) else 0

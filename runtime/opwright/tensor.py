@@ -18,6 +18,7 @@ from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
 from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
 from opwright.layouts import Shape
+from opwright.options import Layout
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 
 ndarray = np.ndarray
@@ -78,9 +79,9 @@ class Tensor(Indexable, Exchangeable, Castable, TensorMethods):
         return self.numel() * self.itemsize
 
     @property
-    def layout(self) -> str:
-        """`strided`: there is no other."""
-        return "strided"
+    def layout(self) -> Layout:
+        """`Layout.strided`: there is no other."""
+        return Layout.strided
 
     @property
     def is_cpu(self) -> bool:

@@ -182,7 +182,7 @@ def test_none_among_tensors(define: Maker) -> None:
     operator = define("f(Tensor?[] a, Tensor[]? b=None) -> int")
     register(operator, "CPU", lambda a, b=None: len(a))
     assert operator([None, ones(1)]) == operator((None, np.ones(1))) == 2
-    with pytest.raises(ArgumentError, match=r"Tensor\[\]\? for argument 'b'.*: element 1 is NoneType None"):
+    with pytest.raises(ArgumentError, match=r"Tensor\[\]\? for argument 'b'.*: element 1 is None"):
         operator([ones(1)], [ones(1), None])
     with pytest.raises(ArgumentError, match=r"expected Tensor\?\[\] for argument 'a'"):
         operator(None)
@@ -339,7 +339,7 @@ def test_array_shims_serve_arrays_alone(define: Maker) -> None:
         ((1,), {"aplha": 2}, "no argument 'aplha'; did you mean 'alpha'"),
         ((1, 2), {"other": 3}, r"'other' \(position 1\) is given by position and by name"),
         (("a", None), {}, r"expected Tensor for argument 'self' \(position 0\), got str 'a'"),
-        ((None,), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got NoneType None"),
+        ((None,), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got None"),
         (([1.0],), {"other": 1}, r"expected Tensor for argument 'self' \(position 0\), got list \[1.0\]"),
         ((1, 2), {"alpha": "x"}, r"expected Scalar for argument 'alpha' \(position 2\), got str 'x'"),
     ],

@@ -1,0 +1,57 @@
+"""What `inspect.signature` and `help` show of operators, packets and their generated functions."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from opwright.signature import split_types
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+    from opwright.packets import Packet
+
+__all__ = ["ShownSignature", "declarations"]
+
+
+def declarations(operators: Iterable[Operator]) -> str:
+    """The declarations of operators, one a line: the docstring of a function that stands for them."""
+    return "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
+
+
+class ShownSignature:
+    """As `__signature__` of a class: what `inspect.signature` shows of an instance, made when asked for."""
+
+    def __get__(self, callee: Operator | Packet | None, owner: type) -> inspect.Signature | None:
+        if callee is None:
+            return None  # of the class, Python finds it itself
+        overloads = getattr(callee, "operators", None)
+        if overloads is None:
+            return _of_operator(callee)  # type: ignore[arg-type]  # only a Packet has overloads
+        if len(overloads) == 1:
+            return _of_operator(*overloads.values())
+        return None if callee.stub is None else inspect.signature(callee.stub)
+
+
+def _of_operator(operator: Operator) -> inspect.Signature:
+    """Declared types as annotations; a name that Python reserves has an underscore behind it, as in the stubs."""
+    first_keyword = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
+    parameters = [
+        inspect.Parameter(
+            name + "_" if keyword.iskeyword(name) else name,
+            inspect.Parameter.KEYWORD_ONLY if position >= first_keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=_default(default),
+            annotation=text,
+        )
+        for position, (name, text, *default) in enumerate(operator.arguments)
+    ]
+    returns = split_types(operator.declaration)[1]
+    return inspect.Signature(
+        parameters, return_annotation=returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+    )
+
+
+def _default(default: list[Any]) -> Any:
+    return default[0] if default else inspect.Parameter.empty

@@ -1,0 +1,65 @@
+"""Python numbers where a Tensor is declared: `opwright.ops.aten.add.Tensor(x, 2)`.
+
+PyTorch takes them in its arithmetic operators (a list of names in its parser). Here the schemas say where: binary
+operators with an overload that declares a Scalar for one of the two operands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.conversion import converter
+from opwright.dtypes import wrapped_scalar
+from opwright.promotion import result_type
+from opwright.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["is_number", "takes_numbers", "wrap_numbers"]
+
+
+def is_number(value: object) -> bool:
+    """Whether the value is a Python number."""
+    return isinstance(value, int | float | complex)
+
+
+def takes_numbers(operator: Operator, position: int) -> bool:
+    """Whether the operator takes a number for its argument at `position`, which is declared as a Tensor."""
+    operands = _operands(operator)
+    return (
+        position in operands
+        and len(operands) == 2
+        and any(
+            argument[1] == "Scalar" and place in operands
+            for overload in operator.siblings.values()
+            for place, argument in enumerate(overload.arguments)
+        )
+    )
+
+
+def wrap_numbers(operator: Operator, args: list[Any]) -> None:
+    """Replace the numbers among the operands by tensors without dimensions, of the dtype that the call promotes to.
+
+    Beside plain arrays they become plain arrays. Raises Mismatch for an int beyond 64 bits.
+    """
+    to_scalar = converter("Scalar")
+    operands = {position: args[position] for position in _operands(operator)}
+    numbers = {position: to_scalar(value) for position, value in operands.items() if is_number(value)}
+    dtype = result_type(*(operands | numbers).values())
+    is_plain = any(not is_number(value) and not isinstance(value, Tensor) for value in operands.values())
+    for position, number in numbers.items():
+        array = np.asarray(wrapped_scalar(number, dtype))
+        args[position] = array if is_plain else wrap(array)
+
+
+def _operands(operator: Operator) -> list[int]:
+    """The positions of what is declared `Tensor` and not written."""
+    signature = operator.signature
+    return [
+        position
+        for position, is_list, is_optional, _ in signature.tensors
+        if not is_list and not is_optional and position not in signature.written
+    ]
