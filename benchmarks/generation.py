@@ -38,10 +38,9 @@ def theirs() -> object:
 
 
 def whole_runs(folder: Path) -> Iterator[Figure]:
-    package = folder / "ours"
     generate = [sys.executable, "-m", "opwright_codegen.cli", "generate", str(FUNCTIONS), "--tags", str(TAGS), "-o"]
-    cold = [timed([*generate, str(package / str(number))], folder) for number in range(3)]
-    again = [timed([*generate, str(package / "0")], folder) for _ in range(7)]
+    cold = [timed([*generate, str(folder / f"package{number}")], folder) for number in range(3)]
+    again = [timed([*generate, str(folder / "package0")], folder) for _ in range(7)]
     sources = ["-m", "torchgen.gen", "--source-path", str(PACKAGED), "--install-dir"]
     peer = timed([sys.executable, *sources, str(folder / "torchgen")], folder)
     seconds = statistics.median(cold)
