@@ -33,8 +33,8 @@ GENERATOR_ORDER = """
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors keys state dtypes devices metadata tensor rules
-    registrations dispatch_table conversion signature introspection returns adapters wrapped_numbers plain_arrays
-    dispatch_errors compose
+    registrations dispatch_table table_calculator conversion signature introspection returns adapters
+    wrapped_numbers plain_arrays dispatch_errors compose
     dispatcher packets registry ops_namespace dispatch _schema library
 """.split()  # noqa: SIM905
 

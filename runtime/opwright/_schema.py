@@ -9,6 +9,7 @@ from opwright.options import Layout, MemoryFormat
 
 if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
+    from opwright_codegen.types import Type
 
 __all__ = ["operator_parts", "parse", "parse_definition"]
 
@@ -48,14 +49,28 @@ def parse(text: str) -> FunctionSchema:
 
 def parse_definition(text: str) -> FunctionSchema:
     """The schema of an operator to define. Raises RegistrationError for one that cannot be: unknown types, two
-    arguments of one name, one without default after one with."""
+    arguments of one name, one without default after one with, custom classes (there are none to register)."""
     from opwright_codegen.schema_rules import schema_problems
 
     schema = parse(text)
     for problem in schema_problems(schema):
         if problem.code in _REFUSED:
             raise RegistrationError(str(problem))
+    for declared in (*(argument.type for argument in schema.arguments), *(result.type for result in schema.returns)):
+        _refuse_classes(declared)
     return schema
+
+
+def _refuse_classes(declared: Type) -> None:
+    from opwright_codegen.types import ClassType, GenericType
+
+    base = declared.base()
+    if isinstance(base, ClassType):
+        raise RegistrationError(
+            f"Unknown custom class type {base.class_name} ({base}): no custom classes are registered"
+        )
+    for inner in base.args if isinstance(base, GenericType) else ():
+        _refuse_classes(inner)
 
 
 def operator_parts(schema: FunctionSchema) -> tuple[str, tuple[tuple[Any, ...], ...], int]:

@@ -12,11 +12,12 @@ from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
 from opwright.packets import Packet
 from opwright.registrations import Registration, Unbound, fallthrough_kernel, lock
 from opwright.state import active_modes, below_autograd, enable_python_dispatcher, exclude_keys, include_keys
+from opwright.table_calculator import PythonDispatcher
 from opwright.tensor import Tensor
 
 __all__ = [
-    "DispatchKey", "Entry", "KeySet", "below_autograd", "dump", "enable_python_dispatcher", "exclude_keys",
-    "fallthrough_kernel", "include_keys", "keys", "redispatch", "registrations", "table",
+    "DispatchKey", "Entry", "KeySet", "PythonDispatcher", "below_autograd", "dump", "enable_python_dispatcher",
+    "exclude_keys", "fallthrough_kernel", "include_keys", "keys", "redispatch", "registrations", "table",
 ]  # fmt: skip
 
 
