@@ -1,0 +1,73 @@
+"""What the rules ask of operands and options: accepted dtypes, one device, casts, and layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opwright import layouts
+from opwright.devices import element_strides
+from opwright.dtypes import COMPLEX, FLOATING, DType, bool_
+from opwright.errors import DispatchError
+from opwright.layouts import Shape
+
+NUMBERS = (int, float, bool, complex)
+
+
+def check_accepted(accepts: str | None, *found: DType) -> None:
+    for dtype in found:
+        if accepts is not None and _category(dtype) not in accepts.split():
+            raise DispatchError(
+                f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}"
+            )
+
+
+def _category(dtype: DType) -> str:
+    if dtype in FLOATING:
+        return "floating"
+    return "complex" if dtype in COMPLEX else "bool" if dtype is bool_ else "integer"
+
+
+def needs_cast(operand: Any, compute: DType) -> bool:
+    return isinstance(operand, NUMBERS) or operand.dtype != compute or operand.dtype is not compute
+
+
+def check_devices(operands: Sequence[Any]) -> None:
+    kinds = {type(operand) for operand in operands if hasattr(operand, "strides") and operand.ndim}
+    if len(kinds) > 1 and not all(issubclass(kind, np.ndarray) for kind in kinds):
+        names = sorted("cpu" if issubclass(kind, np.ndarray) else "cuda" for kind in kinds)
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {' and '.join(names)}!"
+        )
+
+
+def kept_strides(array: Any) -> Shape:
+    """The strides `empty_like` gives a result: those of a dense array, TensorIterator's order for others."""
+    strides = element_strides(array)
+    if layouts.is_dense(array.shape, strides) and all(stride >= 0 for stride in strides):
+        return strides
+    return layouts.pointwise_strides(array.shape, [(array.shape, strides)])
+
+
+def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
+    """Shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
+    if isinstance(operand, NUMBERS):
+        return (), ()
+    return operand.shape, element_strides(operand) if operand.dtype == common else kept_strides(operand)
+
+
+def memory_format_name(chosen: object) -> str | None:
+    return None if chosen is None else str(getattr(chosen, "name", chosen)).removeprefix("torch.")
+
+
+def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
+    ranks = {"channels_last": 4, "channels_last_3d": 5}
+    if chosen in ranks:
+        if len(shape) != ranks[chosen]:
+            raise RuntimeError(f"required rank {ranks[chosen]} tensor to use {chosen} format")
+        return layouts.channels_last_strides(shape)
+    if chosen not in (None, "contiguous_format"):
+        raise RuntimeError(f"unsupported memory format option {chosen}")
+    return layouts.contiguous_strides(shape)

@@ -1,0 +1,106 @@
+"""New arrays, of given sizes or like another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opwright.devices import as_device
+from opwright.dtypes import as_dtype, get_default_dtype, int64, to_complex
+from opwright.metadata import Form, Plan
+from opwright.operands import check_accepted, formatted_strides, kept_strides, memory_format_name
+from opwright.promotion import result_type
+
+
+def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
+    """A result of the shape of `self`, as `empty_like` makes it: dense inputs keep their strides, others
+    TensorIterator's order.
+
+    `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
+    """
+    chosen = memory_format_name(memory_format)
+    is_kept = chosen in (None, "preserve_format")
+    strides = kept_strides(self) if is_kept else formatted_strides(self.shape, chosen)
+    kept = as_dtype(self.dtype)
+    result = kept if dtype is None else as_dtype(dtype)
+    return Plan(Form(self.shape, strides, result), (self,))
+
+
+def overwritten(self: Any, *, accepts: str | None = None, memory_format: object = None) -> Plan:
+    """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
+    as it is (`fill`)."""
+    plan = like(self, memory_format=memory_format)
+    check_accepted(accepts, plan.dtype)
+    plan.pointwise = True
+    return plan
+
+
+def empty(
+    size: int | Sequence[int],
+    *,
+    dtype: object = None,
+    device: object = None,
+    memory_format: object = None,
+    stride: Sequence[int] | None = None,
+) -> Plan:
+    """A new array of this size: the default dtype, the CPU and row-major strides unless told otherwise.
+
+    Raises RuntimeError for a negative size.
+    """
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    for length in shape:
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+    strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
+    result = get_default_dtype() if dtype is None else as_dtype(dtype)
+    return Plan(Form(shape, strides, result), device=as_device("cpu" if device is None else device))
+
+
+def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
+    """A new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise."""
+    if dtype is None:
+        dtype = result_type(fill_value)
+    return empty(size, dtype=dtype, device=device)
+
+
+def arange(start: complex, end: complex, step: complex, *, dtype: object = None, device: object = None) -> Plan:
+    """The numbers from `start` to below `end`: int64 if all are integers, else the default dtype.
+
+    Raises RuntimeError for a zero step, one that leads away from `end`, and for numbers that are not real.
+    """
+    numbers = (start, end, step)
+    if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
+        raise RuntimeError("arange: expected real numbers for start, end and step")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end < start) if step > 0 else (end > start):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    is_integral = all(isinstance(each, int) for each in numbers)
+    if dtype is None and is_integral:
+        dtype = int64
+    length = int(-((start - end) // step)) if is_integral else math.ceil((end - start) / step)
+    plan = empty([length], dtype=dtype, device=device)
+    check_accepted("integer floating", plan.dtype)
+    return plan
+
+
+def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, device: object = None) -> Plan:
+    """`steps` numbers: the default dtype, complex if an end is, unless told otherwise."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        dtype = to_complex(get_default_dtype())
+    plan = empty([steps], dtype=dtype, device=device)
+    check_accepted("integer floating complex", plan.dtype)
+    return plan
+
+
+def eye(n: int, m: int, *, dtype: object = None, device: object = None) -> Plan:
+    """An n × m matrix. Raises RuntimeError for a negative size."""
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return empty([n, m], dtype=dtype, device=device)

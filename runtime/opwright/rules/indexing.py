@@ -1,0 +1,118 @@
+"""Elements at positions that arrays give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright import layouts
+from opwright.devices import element_strides
+from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
+from opwright.layouts import Shape
+from opwright.metadata import Form, Plan
+
+
+def index(self: Any, indices: Sequence[Any]) -> Plan:
+    """The elements at positions (`index.Tensor`): a mask stands for as many arrays of positions as it has dimensions,
+    which the kernel gets in its place.
+
+    The positions' broadcast shape takes the place of the indexed dimensions, or comes first where these are not
+    neighbours.
+    Raises IndexError where masks or positions do not fit.
+    """
+    positions = expand_masks(self, indices)
+    given = [each for each in positions if each is not None]
+    try:
+        found = layouts.broadcast_shapes([each.shape for each in given]) if given else ()
+    except RuntimeError:
+        shapes = ", ".join(str(list(each.shape)) for each in given)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    at = [dim for dim, each in enumerate(positions) if each is not None]
+    adjacent = not at or at[-1] - at[0] == len(at) - 1
+    first = at[0] if at and adjacent else 0
+    strides = element_strides(self)
+    kept = [dim for dim in range(self.ndim) if dim not in at]
+    before, after = [dim for dim in kept if dim < first], [dim for dim in kept if dim >= first]
+    shape = (*(self.shape[dim] for dim in before), *found, *(self.shape[dim] for dim in after))
+    # TensorIterator's view of it: the source repeats along the positions' dimensions, and the positions along all
+    # others.
+    rows = [(shape, (*(strides[dim] for dim in before), *(0,) * len(found), *(strides[dim] for dim in after)))]
+    for each in given:
+        steps = _steps_along(found, each)
+        # Reshaped to stand beside the other dimensions: the new ones of size 1 get strides too, and those may decide.
+        inner = steps[-1] if steps else 1
+        outer = next((size * step for size, step in zip(found, steps, strict=True) if size != 1), inner)
+        sizes = (1,) * len(before) + found + (1,) * len(after)
+        rows.append((sizes, (outer,) * len(before) + steps + (inner,) * len(after)))
+    return Plan(Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype)), (self, positions))
+
+
+def _steps_along(shape: Shape, position: Any) -> Shape:
+    missing = len(shape) - position.ndim
+    strides: Shape = element_strides(position)
+    sizes: Shape = position.shape
+    steps = [
+        0 if size == 1 and shape[missing + dim] != 1 else stride
+        for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
+    ]
+    return (*(0,) * missing, *steps)
+
+
+def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
+    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they
+    do not fit."""
+    found: list[Any] = []
+    for place, each in enumerate(indices):
+        if each is None or each.dtype in (int64, int32):
+            found.append(each)
+        elif each.dtype in (bool_, uint8):
+            _check_mask(self, each, len(found))
+            found.extend(each.nonzero() if each.ndim else [])
+        else:
+            raise IndexError(
+                f"tensors used as indices must be long, int, byte or bool tensors, but index {place} is {each.dtype}"
+            )
+    if len(found) > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {len(found)})")
+    return found
+
+
+def _check_mask(self: Any, mask: Any, dim: int) -> None:
+    for place, size in enumerate(mask.shape):
+        if dim + place >= self.ndim or self.shape[dim + place] != size:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {place} does not match "
+                f"the shape of the indexed tensor {list(self.shape)} at index {dim + place}"
+            )
+
+
+def index_select(self: Any, dim: int, index: Any) -> Plan:
+    """The slices of `dim` that a 1-d index names, in its order; contiguous."""
+    dim = layouts.wrap_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (int64, int32):
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.dtype}")
+    length = index.shape[0] if index.ndim else 1
+    if not self.ndim and length != 1:
+        raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
+    shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
+    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, index))
+
+
+def gather(self: Any, dim: int, index: Any) -> Plan:
+    """The elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
+    dim = layouts.wrap_dim(dim, self.ndim)
+    if index.dtype not in (int64, int32):
+        raise RuntimeError(f"gather(): Expected dtype int32/int64 for index, but got {index.dtype}")
+    if max(self.ndim, 1) != max(index.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for each, (have, want) in enumerate(zip(self.shape, index.shape, strict=False)):
+        if each != dim and want > have:
+            raise RuntimeError(
+                f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than "
+                f"self {list(self.shape)} apart from dimension {dim}"
+            )
+    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))

@@ -1,0 +1,66 @@
+"""Arrays put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright import layouts
+from opwright.devices import element_strides
+from opwright.metadata import Form, Plan
+from opwright.promotion import result_type
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
+    """Arrays joined along `dim`: promoted together; all shapes but that size are equal. 1-d empty arrays are skipped,
+    as in PyTorch."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    joined = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
+    for place, tensor in enumerate(tensors):
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+    first = joined[0]
+    dim = layouts.wrap_dim(dim, first.ndim)
+    for tensor in joined[1:]:
+        _check_joinable(first, tensor, dim, next(place for place, other in enumerate(tensors) if other is tensor))
+    shape = (*first.shape[:dim], sum(tensor.shape[dim] for tensor in joined), *first.shape[dim + 1 :])
+    common = result_type(*tensors)
+    channels_last = len(shape) == 4 and all(
+        layouts.is_channels_last(tensor.shape, element_strides(tensor))
+        and not layouts.is_contiguous(tensor.shape, element_strides(tensor))
+        for tensor in joined
+    )
+    strides = layouts.channels_last_strides(shape) if channels_last else layouts.contiguous_strides(shape)
+    casts = tuple(tensor.dtype is not common for tensor in tensors)
+    return Plan(Form(shape, strides, common, casts=casts if any(casts) else ()), tensors, dims=(dim,))
+
+
+def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
+    if tensor.ndim != first.ndim:
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
+    for axis, (want, have) in enumerate(zip(first.shape, tensor.shape, strict=True)):
+        if axis != dim and want != have:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. "
+                f"Expected size {want} but got size {have} for tensor number {place} in the list."
+            )
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
+    """Arrays of one shape joined along a new dimension. Raises RuntimeError naming the first that differs."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0].shape
+    for place, tensor in enumerate(tensors):
+        if tensor.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                f"and {list(tensor.shape)} at entry {place}"
+            )
+    dim = layouts.wrap_dim(dim, len(shape) + 1)
+    joined = (*shape[:dim], len(tensors), *shape[dim:])
+    common = result_type(*tensors)
+    casts = tuple(tensor.dtype is not common for tensor in tensors)
+    form = Form(joined, layouts.contiguous_strides(joined), common, casts=casts if any(casts) else ())
+    return Plan(form, tensors, dims=(dim,))

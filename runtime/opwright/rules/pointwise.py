@@ -1,0 +1,164 @@
+"""Elementwise operators: TensorIterator's shapes, dtypes and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opwright import layouts
+from opwright.dtypes import (
+    COMPLEX,
+    FLOATING,
+    DType,
+    as_dtype,
+    bool_,
+    checked_scalar,
+    depends_on_default,
+    int64,
+    opmath,
+    to_float,
+    to_real,
+    uint8,
+)
+from opwright.metadata import Form, Plan
+from opwright.operands import NUMBERS, check_accepted, check_devices, extent, needs_cast
+from opwright.promotion import result_type
+
+_MEMO_LIMIT = 4096
+_known: dict[Any, Form] = depends_on_default({})
+
+
+def pointwise(
+    *operands: Any,
+    kind: str = "default",
+    dtype: object = None,
+    exact_scalars: bool = False,
+    accepts: str | None = None,
+    accepts_operands: str | None = None,
+    alpha: complex = 1,
+) -> Plan:
+    """An elementwise operator: operands broadcast and are promoted, and the result has the strides TensorIterator
+    gives it.
+
+    `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
+    compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
+    `complex_to_float` (`abs`), `bool_to_long`. `dtype` replaces the promoted dtype. `exact_scalars`: 0-dim operands
+    and numbers are not rounded to half first (`mul`, `div`). `accepts` lists what the promoted dtype may be (words of
+    `bool integer floating complex`), `accepts_operands` what every operand's may be; `alpha` is a factor that must
+    fit the promoted dtype. Operands may be arrays, numbers or None.
+    Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
+    """
+    key: list[Any] = [kind, dtype, exact_scalars, accepts, accepts_operands]
+    for operand in operands:
+        cls = type(operand)
+        key.append(cls)
+        if cls is np.ndarray:
+            key.append(operand.shape)
+            key.append(operand.strides)
+            key.append(operand.dtype)
+        elif cls is int:
+            key.append(operand < 2**63)
+        elif operand is not None and cls not in NUMBERS:
+            key += (operand.shape, operand.strides, operand.dtype)
+    found = tuple(key)
+    form = _known.get(found)
+    if form is None:
+        form = _pointwise_form(operands, kind, dtype)
+        check_accepted(accepts, form.common)
+        if accepts_operands is not None:
+            check_accepted(accepts_operands, *(result_type(operand) for operand in operands if operand is not None))
+        if len(_known) >= _MEMO_LIMIT:
+            _known.clear()
+        _known[found] = form
+    if alpha != 1 or alpha is True:
+        _check_alpha(alpha, form.common)
+    plan = Plan(form, operands)
+    plan.pointwise = True
+    plan.exact_scalars = exact_scalars
+    return plan
+
+
+def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object) -> Form:
+    given = [operand for operand in operands if operand is not None]
+    common = result_type(*given) if dtype is None else as_dtype(dtype)
+    if kind == "int_to_float":
+        common = to_float(common)
+    compute = common if kind == "no_opmath" else opmath(common)
+    produces, result = _result_dtypes(kind, common, compute)
+    shapes = [() if isinstance(operand, NUMBERS) else operand.shape for operand in given]
+    shape = layouts.broadcast_shapes(shapes)
+    check_devices(given)
+    strides = layouts.pointwise_strides(shape, [extent(operand, common) for operand in given])
+    casts = tuple(operand is not None and needs_cast(operand, compute) for operand in operands)
+    return Form(shape, strides, result, common, compute, produces, casts if any(casts) else ())
+
+
+def _check_alpha(alpha: complex, common: DType) -> None:
+    if isinstance(alpha, bool) and common is not bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and common not in FLOATING and common not in COMPLEX:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and common not in COMPLEX:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    checked_scalar(alpha, common)
+
+
+def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DType]:
+    match kind:
+        case "default" | "int_to_float" | "no_opmath":
+            return compute, common
+        case "bool":
+            return bool_, bool_
+        case "complex_to_float":
+            return to_real(compute), to_real(common)
+        case "bool_to_long":
+            return (int64, int64) if common is bool_ else (compute, common)
+    raise ValueError(f"{kind!r} is no kind of pointwise operator")
+
+
+def where(condition: Any, self: Any, other: Any) -> Plan:
+    """A choice between two operands, which are promoted together; the condition is bool or uint8."""
+    if condition.dtype not in (bool_, uint8):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
+    common = result_type(self, other)
+    operands = (condition, self, other)
+    extents = [extent(condition, condition.dtype), extent(self, common), extent(other, common)]
+    shape = layouts.broadcast_shapes([sizes for sizes, _ in extents])
+    check_devices([operand for operand in operands if not isinstance(operand, NUMBERS)])
+    casts = (condition.dtype == uint8, needs_cast(self, common), needs_cast(other, common))
+    chosen = condition != 0 if casts[0] else condition
+    form = Form(
+        shape, layouts.pointwise_strides(shape, extents), common, casts=(False, *casts[1:]) if any(casts) else ()
+    )
+    plan = Plan(form, (chosen, self, other))
+    plan.pointwise = True
+    return plan
+
+
+def masked(self: Any, mask: Any) -> Plan:
+    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
+    shape = layouts.broadcast_shapes([self.shape, mask.shape])
+    plan = Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, mask))
+    plan.pointwise = True
+    return plan
+
+
+def power_to_number(self: Any, exponent: Any) -> Plan:
+    """`self ** number`. Raises RuntimeError for an integer to a negative power."""
+    plan = pointwise(self, exponent)
+    if plan.dtype not in FLOATING and plan.dtype not in COMPLEX and exponent.real < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return plan
+
+
+def power_of_number(self: Any, exponent: Any) -> Plan:
+    """`number ** exponent`; contiguous."""
+    plan = pointwise(self, exponent, accepts="integer floating complex")
+    form = plan.form
+    shape, casts = form.shape, form.casts
+    strides = layouts.contiguous_strides(shape)
+    return Plan(Form(shape, strides, form.dtype, form.common, form.compute, form.produces, casts), (self, exponent))
