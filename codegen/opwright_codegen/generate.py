@@ -39,8 +39,8 @@ class Job:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Where modules of kernels are looked for before the installed ones."""
-        return (self.root, self.root / "src")
+        """Where modules of kernels are looked for before the installed ones: the project, and beside the schemas."""
+        return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
 
     @property
     def base(self) -> Path:

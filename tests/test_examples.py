@@ -1,0 +1,51 @@
+"""What the README and the examples promise, run as a newcomer would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+QUICKSTART = ROOT / "examples" / "quickstart"
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def readme_blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_schema_of_the_readme_is_that_of_the_quickstart() -> None:
+    shown = next(block for block in readme_blocks("yaml") if "quickstart::" in block)
+    without_comments = re.sub(r" *#.*", "", shown).split()
+    assert without_comments == re.sub(r"#.*", "", (QUICKSTART / "ops.yaml").read_text(encoding="utf-8")).split()
+
+
+def test_the_quickstart_of_the_readme(tmp_path: Path) -> None:
+    # -P: like the installed command, which does not look for modules in the current folder.
+    package = tmp_path / "quickstart_ops"
+    run("-P", "-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", str(package), cwd=QUICKSTART)
+    code = next(block for block in readme_blocks("sh") if "quickstart_ops import" in block)
+    python = re.search(r'python -c "\n(.*)"', code, flags=re.DOTALL)
+    assert python is not None
+    printed = run("-c", python[1], cwd=QUICKSTART, PYTHONPATH=str(tmp_path))
+    assert printed.split() == ["[", "5.", "13.]", "[[0.6", "0.8]", "[0.3", "0.4]]"]
+
+
+def test_the_first_calls_of_the_readme() -> None:
+    printed = run("-c", next(block for block in readme_blocks("python") if "import opwright" in block), cwd=ROOT)
+    assert "CPU: registered at" in printed
+
+
+def test_the_demo() -> None:
+    printed = run(str(ROOT / "examples" / "demo.py"), cwd=ROOT)
+    for expected in ("np.hypot(a_, b_)", "array([ 5., 13.], dtype=float32)", "wrong.yaml:1:37: error", "ArgumentError"):
+        assert expected in printed
