@@ -107,7 +107,7 @@ class Lookups:
             view.private,
             tuple(
                 [
-                    Guard(piece.guard, _conversion(view.private, position, parameter.name))
+                    Guard(piece.guard, _conversion(view.private, position, parameter.name, 8 if piece.guard else 4))
                     for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
                     if piece.guard is not None
                 ]
@@ -171,8 +171,8 @@ class Lookups:
                 return ""
 
 
-def _conversion(operator: str, position: int, name: str) -> str:
-    return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", 8)
+def _conversion(operator: str, position: int, name: str, indent: int) -> str:
+    return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", indent)
 
 
 def _lines(*lines: str) -> str:
