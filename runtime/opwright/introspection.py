@@ -37,17 +37,17 @@ class ShownSignature:
 
 def _of_operator(operator: Operator) -> inspect.Signature:
     """Declared types as annotations; a name that Python reserves has an underscore behind it, as in the stubs."""
+    types, returns = split_types(operator.declaration)
     first_keyword = len(operator.arguments) if operator.kwarg_only is None else operator.kwarg_only
     parameters = [
         inspect.Parameter(
             name + "_" if keyword.iskeyword(name) else name,
             inspect.Parameter.KEYWORD_ONLY if position >= first_keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD,
             default=_default(default),
-            annotation=text,
+            annotation=types[position],
         )
-        for position, (name, text, *default) in enumerate(operator.arguments)
+        for position, (name, _, *default) in enumerate(operator.arguments)
     ]
-    returns = split_types(operator.declaration)[1]
     return inspect.Signature(
         parameters, return_annotation=returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
     )

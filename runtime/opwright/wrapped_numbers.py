@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opwright.conversion import converter
-from opwright.dtypes import wrapped_scalar
+from opwright.dtypes import DType, wrapped_scalar
 from opwright.promotion import result_type
 from opwright.tensor import Tensor, wrap
 
@@ -41,18 +41,28 @@ def takes_numbers(operator: Operator, position: int) -> bool:
 
 
 def wrap_numbers(operator: Operator, args: list[Any]) -> None:
-    """Replace the numbers among the operands by tensors without dimensions, of the dtype that the call promotes to.
+    """Replace the numbers among the operands by tensors without dimensions that promote as the numbers would.
 
     Beside plain arrays they become plain arrays. Raises Mismatch for an int beyond 64 bits.
     """
     to_scalar = converter("Scalar")
     operands = {position: args[position] for position in _operands(operator)}
     numbers = {position: to_scalar(value) for position, value in operands.items() if is_number(value)}
-    dtype = result_type(*(operands | numbers).values())
-    is_plain = any(not is_number(value) and not isinstance(value, Tensor) for value in operands.values())
+    tensors = [value for position, value in operands.items() if position not in numbers]
+    common = result_type(*tensors, *numbers.values())
+    is_plain = any(not isinstance(value, Tensor) for value in tensors)
     for position, number in numbers.items():
-        array = np.asarray(wrapped_scalar(number, dtype))
+        array = _wrapped(number, common, tensors)
         args[position] = array if is_plain else wrap(array)
+
+
+def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
+    """The number in the widest dtype that leaves the common one as it is, so that it keeps its value (300 beside
+    int8): its own, beside tensors with dimensions."""
+    own = np.asarray(number)
+    if any(value.shape for value in tensors) and result_type(*tensors, own) is common:
+        return own
+    return np.asarray(wrapped_scalar(number, common))
 
 
 def _operands(operator: Operator) -> list[int]:

@@ -16,6 +16,7 @@ from opwright.errors import ArgumentError, AutogradError, DispatchError, Registr
 from opwright.keys import ARRAYS, DENSE_CPU, GRAD, ODD
 from opwright.registrations import Composite, Shim, UserKernel, Wrapper
 from opwright.registry import register, register_fallback
+from opwright.storage import resize
 from opwright.tensor import Tensor, wrap
 
 ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -301,6 +302,27 @@ def test_a_plain_array_cannot_be_resized(define: Maker) -> None:
     register(operator, "CPU", kernel)
     with pytest.raises(RuntimeError, match=r"resize a plain array from shape \(2,\) to \(3,\)"):
         operator(np.zeros(2))
+
+
+@pytest.mark.parametrize("size", [0, 2, 5])
+def test_a_plain_array_is_refused_before_it_is_written(define: Maker, size: int) -> None:
+    operator = define("fill.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+
+    def kernel(x: Tensor, *, out: Tensor) -> Tensor:
+        resize(out, (3,), (1,))
+        out.array[...] = 1
+        return out
+
+    register(operator, "CPU", kernel)
+    out = np.zeros(size)
+    for x in (np.ones(3), ones(3)):
+        with pytest.raises(
+            RuntimeError, match=rf"fill\.out\(\) would have to resize .* from shape \({size},\) to \(3,\)"
+        ):
+            operator(x, out=out)
+    assert out.shape == (size,)
+    assert not out.any()
+    assert operator(np.ones(3), out=ones(size)).shape == (3,)
 
 
 def test_composites_see_what_the_caller_passed(define: Maker) -> None:

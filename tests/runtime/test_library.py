@@ -75,6 +75,8 @@ def test_schema_that_does_not_parse(library: Library) -> None:
         ("f(Tensor x, Tensor x) -> Tensor", "two arguments 'x'"),
         ("f(int a=1, int b) -> Tensor", "'b' has no default"),
         ("f(Tensor x", "1:11"),
+        ("f(__torch__.torch.classes.mine.Name[]? x) -> ()", r"Unknown custom class type mine\.Name"),
+        ("f(Tensor x) -> Dict(str, __torch__.torch.classes.mine.Name)", r"Unknown custom class type mine\.Name"),
     ]:
         with pytest.raises(RegistrationError, match=problem):
             library.define(schema)
