@@ -14,7 +14,7 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
-from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, wrapped_scalar
+from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
 from opwright.layouts import Shape
 from opwright.promotion import castable
 from opwright.storage import new_array, resize, stride_over
@@ -32,14 +32,31 @@ _PARTIAL_OVERLAP = (
 )
 
 
+_MEMO_LIMIT = 4096
+
+
 class Form:
     """What a rule found out, kept between calls: shape, strides (`steps`: in bytes), dtypes, which operands to cast.
 
     `dtype` is the result's, `common` what operands are promoted to, `compute` what the kernel computes in, `produces`
-    the dtype its answer then has by itself. `casts` is empty if no operand needs a cast.
+    the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
+    dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
+    that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
     """
 
-    __slots__ = ("casts", "common", "compute", "dtype", "produces", "shape", "steps", "strides")
+    __slots__ = (
+        "casts",
+        "common",
+        "compute",
+        "dims",
+        "dtype",
+        "exact_scalars",
+        "pointwise",
+        "produces",
+        "shape",
+        "steps",
+        "strides",
+    )
 
     def __init__(
         self,
@@ -50,6 +67,10 @@ class Form:
         compute: DType | None = None,
         produces: DType | None = None,
         casts: tuple[bool, ...] = (),
+        *,
+        dims: Shape = (),
+        pointwise: bool = False,
+        exact_scalars: bool = False,
     ) -> None:
         self.shape = shape
         self.strides = strides
@@ -58,24 +79,41 @@ class Form:
         self.common = common or dtype
         self.compute = compute or self.common
         self.produces = produces or self.compute
-        self.casts = casts
+        self.casts = casts if True in casts else ()
+        self.dims = dims
+        self.pointwise = pointwise
+        self.exact_scalars = exact_scalars
+
+
+class Forms(dict[Any, Form]):
+    """The forms a rule has found, by all that it read of its arguments to find them.
+
+    Bounded, and emptied when the default dtype changes.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        depends_on_default(self)
+
+    def keep(self, key: Any, form: Form) -> Form:
+        """Remember a form, and return it."""
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        self[key] = form
+        return form
 
 
 class Plan:
-    """What an output looks like, for one call. `dims` are the normalised dimensions of a reduction, `()` elsewhere."""
+    """What an output looks like, for one call."""
 
-    __slots__ = ("_device", "_given", "_shared", "dims", "exact_scalars", "form", "pointwise")
+    __slots__ = ("_device", "_given", "_shared", "form")
 
-    def __init__(
-        self, form: Form, given: Sequence[Any] = (), *, device: Device | None = None, dims: Shape = ()
-    ) -> None:
+    def __init__(self, form: Form, given: Sequence[Any] = (), device: Device | None = None) -> None:
         self.form = form
         self._given = given
         self._device = device
         self._shared = False
-        self.dims = dims
-        self.pointwise = False
-        self.exact_scalars = False
 
     def __repr__(self) -> str:
         form = f"shape={self.shape}, strides={self.strides}, dtype={self.dtype}, compute={self.compute}"
@@ -100,6 +138,11 @@ class Plan:
     def compute(self) -> DType:
         """The dtype that the kernel computes in: float32 for half and bfloat16 operands, else the promoted dtype."""
         return self.form.compute
+
+    @property
+    def dims(self) -> Shape:
+        """The normalised dimensions of a reduction, `()` elsewhere."""
+        return self.form.dims
 
     @property
     def device(self) -> Device:
@@ -132,11 +175,11 @@ class Plan:
     def _cast(self, operand: Any) -> Any:
         form = self.form
         if isinstance(operand, (int, float, complex)) and not isinstance(operand, np.generic):
-            if self.exact_scalars:
+            if form.exact_scalars:
                 return wrapped_scalar(operand, form.compute)
             rounded = wrapped_scalar(operand, form.common)
             return rounded if form.common is form.compute else rounded.astype(form.compute)
-        if form.common is not form.compute and not (self.exact_scalars and operand.ndim == 0):
+        if form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
             operand = cast_array(operand, form.common)
         return cast_array(operand, form.compute)
 
@@ -227,7 +270,7 @@ class Plan:
             raise RuntimeError(_INTERNAL_OVERLAP)
         for given in self._given:
             if given is target:
-                self._shared = self._shared or not self.pointwise
+                self._shared = self._shared or not self.form.pointwise
             elif may_share(target, given):
                 if overlaps_partially(target, given):
                     raise RuntimeError(_PARTIAL_OVERLAP)

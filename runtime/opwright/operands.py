@@ -17,6 +17,7 @@ NUMBERS = (int, float, bool, complex)
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
+    """Raise DispatchError for a dtype of none of the kinds in `accepts` (`bool integer floating complex`)."""
     for dtype in found:
         if accepts is not None and _category(dtype) not in accepts.split():
             raise DispatchError(
@@ -31,10 +32,12 @@ def _category(dtype: DType) -> str:
 
 
 def needs_cast(operand: Any, compute: DType) -> bool:
+    """Whether a kernel that computes in `compute` needs the operand in another dtype, or a number as a scalar."""
     return isinstance(operand, NUMBERS) or operand.dtype != compute or operand.dtype is not compute
 
 
 def check_devices(operands: Sequence[Any]) -> None:
+    """Raise RuntimeError where arrays, 0-dim ones aside, are on different devices."""
     kinds = {type(operand) for operand in operands if hasattr(operand, "strides") and operand.ndim}
     if len(kinds) > 1 and not all(issubclass(kind, np.ndarray) for kind in kinds):
         names = sorted("cpu" if issubclass(kind, np.ndarray) else "cuda" for kind in kinds)
@@ -59,10 +62,12 @@ def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
 
 
 def memory_format_name(chosen: object) -> str | None:
+    """The name of a memory format, in any spelling."""
     return None if chosen is None else str(getattr(chosen, "name", chosen)).removeprefix("torch.")
 
 
 def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
+    """The strides of a new array in a memory format. Raises RuntimeError for another rank than the format's."""
     ranks = {"channels_last": 4, "channels_last_3d": 5}
     if chosen in ranks:
         if len(shape) != ranks[chosen]:

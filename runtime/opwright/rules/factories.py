@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.devices import as_device
+from opwright.devices import Device, as_device
 from opwright.dtypes import as_dtype, get_default_dtype, int64, to_complex
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, formatted_strides, kept_strides, memory_format_name
-from opwright.promotion import result_type
+from opwright.promotion import scalar_dtype
+
+_CPU = Device("cpu")
+_likes = Forms()
+_sized = Forms()
 
 
 def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Plan:
@@ -19,21 +23,27 @@ def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Pl
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
     """
-    chosen = memory_format_name(memory_format)
-    is_kept = chosen in (None, "preserve_format")
-    strides = kept_strides(self) if is_kept else formatted_strides(self.shape, chosen)
-    kept = as_dtype(self.dtype)
-    result = kept if dtype is None else as_dtype(dtype)
-    return Plan(Form(self.shape, strides, result), (self,))
+    return Plan(_like_form(self, dtype, memory_format, None, False), (self,))
 
 
 def overwritten(self: Any, *, accepts: str | None = None, memory_format: object = None) -> Plan:
     """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
     as it is (`fill`)."""
-    plan = like(self, memory_format=memory_format)
-    check_accepted(accepts, plan.dtype)
-    plan.pointwise = True
-    return plan
+    return Plan(_like_form(self, None, memory_format, accepts, True), (self,))
+
+
+def _like_form(self: Any, dtype: object, memory_format: object, accepts: str | None, pointwise: bool) -> Form:
+    key = (self.shape, self.strides, self.dtype, dtype, memory_format, accepts, pointwise)
+    form = _likes.get(key)
+    if form is None:
+        kept = as_dtype(self.dtype)
+        check_accepted(accepts, kept)
+        chosen = memory_format_name(memory_format)
+        is_kept = chosen in (None, "preserve_format")
+        strides = kept_strides(self) if is_kept else formatted_strides(self.shape, chosen)
+        result = kept if dtype is None else as_dtype(dtype)
+        form = _likes.keep(key, Form(self.shape, strides, result, pointwise=pointwise))
+    return form
 
 
 def empty(
@@ -49,18 +59,21 @@ def empty(
     Raises RuntimeError for a negative size.
     """
     shape = (size,) if isinstance(size, int) else tuple(size)
-    for length in shape:
-        if length < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
-    strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
-    result = get_default_dtype() if dtype is None else as_dtype(dtype)
-    return Plan(Form(shape, strides, result), device=as_device("cpu" if device is None else device))
+    key = (shape, dtype, memory_format, None if stride is None else tuple(stride))
+    form = _sized.get(key)
+    if form is None:
+        for length in shape:
+            if length < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+        strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
+        form = _sized.keep(key, Form(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
+    return Plan(form, device=_CPU if device is None else as_device(device))
 
 
 def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
     """A new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise."""
     if dtype is None:
-        dtype = result_type(fill_value)
+        dtype = scalar_dtype(fill_value)
     return empty(size, dtype=dtype, device=device)
 
 

@@ -9,7 +9,9 @@ from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright.layouts import Shape
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
+
+_indexed = Forms()
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
@@ -21,6 +23,13 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     Raises IndexError where masks or positions do not fit.
     """
     positions = expand_masks(self, indices)
+    seen = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in positions])
+    key = (self.shape, self.strides, self.dtype, seen)
+    form = _indexed.get(key)
+    return Plan(_indexed.keep(key, _indexed_form(self, positions)) if form is None else form, (self, positions))
+
+
+def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
     given = [each for each in positions if each is not None]
     try:
         found = layouts.broadcast_shapes([each.shape for each in given]) if given else ()
@@ -46,7 +55,7 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
         outer = next((size * step for size, step in zip(found, steps, strict=True) if size != 1), inner)
         sizes = (1,) * len(before) + found + (1,) * len(after)
         rows.append((sizes, (outer,) * len(before) + steps + (inner,) * len(after)))
-    return Plan(Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype)), (self, positions))
+    return Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype))
 
 
 def _steps_along(shape: Shape, position: Any) -> Shape:

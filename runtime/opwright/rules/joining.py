@@ -7,8 +7,11 @@ from typing import Any
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.promotion import result_type
+
+_joined = Forms()
+_stacked = Forms()
 
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
@@ -16,6 +19,12 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
     as in PyTorch."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    key = (dim, tuple([(tensor.shape, tensor.strides, tensor.dtype) for tensor in tensors]))
+    form = _joined.get(key)
+    return Plan(_joined.keep(key, _joined_form(tensors, dim)) if form is None else form, tensors)
+
+
+def _joined_form(tensors: Sequence[Any], dim: int) -> Form:
     joined = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
     for place, tensor in enumerate(tensors):
         if tensor.ndim == 0:
@@ -33,7 +42,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
     )
     strides = layouts.channels_last_strides(shape) if channels_last else layouts.contiguous_strides(shape)
     casts = tuple(tensor.dtype is not common for tensor in tensors)
-    return Plan(Form(shape, strides, common, casts=casts if any(casts) else ()), tensors, dims=(dim,))
+    return Form(shape, strides, common, casts=casts, dims=(dim,))
 
 
 def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
@@ -51,6 +60,12 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
     """Arrays of one shape joined along a new dimension. Raises RuntimeError naming the first that differs."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    key = (dim, tuple([(tensor.shape, tensor.dtype) for tensor in tensors]))
+    form = _stacked.get(key)
+    return Plan(_stacked.keep(key, _stacked_form(tensors, dim)) if form is None else form, tensors)
+
+
+def _stacked_form(tensors: Sequence[Any], dim: int) -> Form:
     shape = tensors[0].shape
     for place, tensor in enumerate(tensors):
         if tensor.shape != shape:
@@ -62,5 +77,4 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
     joined = (*shape[:dim], len(tensors), *shape[dim:])
     common = result_type(*tensors)
     casts = tuple(tensor.dtype is not common for tensor in tensors)
-    form = Form(joined, layouts.contiguous_strides(joined), common, casts=casts if any(casts) else ())
-    return Plan(form, tensors, dims=(dim,))
+    return Form(joined, layouts.contiguous_strides(joined), common, casts=casts, dims=(dim,))

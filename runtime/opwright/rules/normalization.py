@@ -7,24 +7,27 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import as_dtype, opmath
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+
+_normalized = Forms()
 
 
 def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
     """`self` normalised along `dim` (`softmax`): same shape, floating-point only."""
-    dims = layouts.wrap_dims(dim, self.ndim)
-    given = as_dtype(self.dtype)
-    check_accepted("floating", given)
     if half_to_float:
         raise RuntimeError("softmax with half to float conversion is not supported on CPU")
-    compute = opmath(given)
-    casts = (True,) if given is not compute else ()
-    return Plan(
-        Form(self.shape, layouts.contiguous_strides(self.shape), given, given, compute, compute, casts),
-        (self,),
-        dims=dims,
-    )
+    key = (self.shape, self.dtype, dim)
+    form = _normalized.get(key)
+    if form is None:
+        dims = layouts.wrap_dims(dim, self.ndim)
+        given = as_dtype(self.dtype)
+        check_accepted("floating", given)
+        compute = opmath(given)
+        strides = layouts.contiguous_strides(self.shape)
+        casts = (given is not compute,)
+        form = _normalized.keep(key, Form(self.shape, strides, given, given, compute, compute, casts, dims=dims))
+    return Plan(form, (self,))
 
 
 def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> Plan:

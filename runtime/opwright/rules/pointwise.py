@@ -15,19 +15,18 @@ from opwright.dtypes import (
     as_dtype,
     bool_,
     checked_scalar,
-    depends_on_default,
     int64,
     opmath,
     to_float,
     to_real,
     uint8,
 )
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.operands import NUMBERS, check_accepted, check_devices, extent, needs_cast
 from opwright.promotion import result_type
 
-_MEMO_LIMIT = 4096
-_known: dict[Any, Form] = depends_on_default({})
+_known = Forms()
+_choices = Forms()
 
 
 def pointwise(
@@ -65,22 +64,17 @@ def pointwise(
     found = tuple(key)
     form = _known.get(found)
     if form is None:
-        form = _pointwise_form(operands, kind, dtype)
+        form = _pointwise_form(operands, kind, dtype, exact_scalars)
         check_accepted(accepts, form.common)
         if accepts_operands is not None:
             check_accepted(accepts_operands, *(result_type(operand) for operand in operands if operand is not None))
-        if len(_known) >= _MEMO_LIMIT:
-            _known.clear()
-        _known[found] = form
+        _known.keep(found, form)
     if alpha != 1 or alpha is True:
         _check_alpha(alpha, form.common)
-    plan = Plan(form, operands)
-    plan.pointwise = True
-    plan.exact_scalars = exact_scalars
-    return plan
+    return Plan(form, operands)
 
 
-def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object) -> Form:
+def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object, exact_scalars: bool) -> Form:
     given = [operand for operand in operands if operand is not None]
     common = result_type(*given) if dtype is None else as_dtype(dtype)
     if kind == "int_to_float":
@@ -92,7 +86,7 @@ def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object) -> Form:
     check_devices(given)
     strides = layouts.pointwise_strides(shape, [extent(operand, common) for operand in given])
     casts = tuple(operand is not None and needs_cast(operand, compute) for operand in operands)
-    return Form(shape, strides, result, common, compute, produces, casts if any(casts) else ())
+    return Form(shape, strides, result, common, compute, produces, casts, pointwise=True, exact_scalars=exact_scalars)
 
 
 def _check_alpha(alpha: complex, common: DType) -> None:
@@ -120,6 +114,21 @@ def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DTy
 
 def where(condition: Any, self: Any, other: Any) -> Plan:
     """A choice between two operands, which are promoted together; the condition is bool or uint8."""
+    key = (_seen(condition), _seen(self), _seen(other))
+    form = _choices.get(key)
+    if form is None:
+        form = _choices.keep(key, _where_form(condition, self, other))
+    return Plan(form, (condition != 0 if condition.dtype is not bool_ else condition, self, other))
+
+
+def _seen(operand: Any) -> Any:
+    """What a rule reads of an operand."""
+    if isinstance(operand, NUMBERS):
+        return type(operand), isinstance(operand, int) and operand >= 2**63
+    return type(operand), operand.shape, operand.strides, operand.dtype
+
+
+def _where_form(condition: Any, self: Any, other: Any) -> Form:
     if condition.dtype not in (bool_, uint8):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
@@ -129,22 +138,14 @@ def where(condition: Any, self: Any, other: Any) -> Plan:
     extents = [extent(condition, condition.dtype), extent(self, common), extent(other, common)]
     shape = layouts.broadcast_shapes([sizes for sizes, _ in extents])
     check_devices([operand for operand in operands if not isinstance(operand, NUMBERS)])
-    casts = (condition.dtype == uint8, needs_cast(self, common), needs_cast(other, common))
-    chosen = condition != 0 if casts[0] else condition
-    form = Form(
-        shape, layouts.pointwise_strides(shape, extents), common, casts=(False, *casts[1:]) if any(casts) else ()
-    )
-    plan = Plan(form, (chosen, self, other))
-    plan.pointwise = True
-    return plan
+    casts = (False, needs_cast(self, common), needs_cast(other, common))
+    return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
 
 
 def masked(self: Any, mask: Any) -> Plan:
     """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
-    plan = Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, mask))
-    plan.pointwise = True
-    return plan
+    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True), (self, mask))
 
 
 def power_to_number(self: Any, exponent: Any) -> Plan:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import as_dtype, opmath
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+
+_known = Forms()
 
 
 def gufunc(
@@ -21,6 +24,16 @@ def gufunc(
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
     sizes that do not fit, or the dtypes.
     """
+    key = (signature, tuple([(operand.shape, operand.dtype) for operand in operands]), dtype, accepts, batched)
+    form = _known.get(key)
+    if form is None:
+        form = _gufunc_form(signature, operands, dtype, batched)
+        check_accepted(accepts, form.common)
+        _known.keep(key, form)
+    return Plan(form, operands)
+
+
+def _gufunc_form(signature: str, operands: Sequence[Any], dtype: object, batched: bool) -> Form:
     groups, output = _core_dimensions(signature)
     sizes: dict[str, int] = {}
     batches = []
@@ -38,13 +51,11 @@ def gufunc(
     for operand in operands[1:]:
         if operand.dtype != common:
             raise RuntimeError(f"expected operands of one dtype, but got: {common} != {operand.dtype}")
-    check_accepted(accepts, common)
     shape = layouts.broadcast_shapes(batches) + tuple(sizes[name] for name in output)
     result = common if dtype is None else as_dtype(dtype)
     compute = opmath(common)
     casts = tuple(operand.dtype is not compute for operand in operands)
-    form = Form(shape, layouts.contiguous_strides(shape), result, common, compute, None, casts if any(casts) else ())
-    return Plan(form, operands)
+    return Form(shape, layouts.contiguous_strides(shape), result, common, compute, None, casts)
 
 
 @functools.lru_cache(maxsize=256)

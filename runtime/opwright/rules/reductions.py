@@ -8,8 +8,11 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
 from opwright.layouts import Shape
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+
+_reductions = Forms()
+_scans = Forms()
 
 
 def reduce(
@@ -33,17 +36,34 @@ def reduce(
     `()` reduces nothing. Raises IndexError for a dimension out of range, RuntimeError for one named twice and for a
     dtype that does not fit.
     """
-    is_listed = not (dim is None or isinstance(dim, int))
-    dims = () if is_listed and not dim and not empty_is_all else layouts.wrap_dims(dim, self.ndim)
+    over = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    key = (self.shape, self.dtype, over, keepdim, dtype, kind, accepts, nonempty, empty_is_all)
+    form = _reductions.get(key)
+    if form is None:
+        form = _reduced_form(self.shape, as_dtype(self.dtype), over, keepdim, dtype, kind, nonempty, empty_is_all)
+        check_accepted(accepts, form.common)
+        _reductions.keep(key, form)
+    return Plan(form, (self,))
+
+
+def _reduced_form(
+    sizes: Shape,
+    given: DType,
+    dim: int | Sequence[int] | None,
+    keepdim: bool,
+    dtype: object,
+    kind: str,
+    nonempty: bool,
+    empty_is_all: bool,
+) -> Form:
+    dims = () if dim == () and not empty_is_all else layouts.wrap_dims(dim, len(sizes))
     if nonempty:
-        _check_nonempty(self.shape, dim, dims, kind)
+        _check_nonempty(sizes, dim, dims, kind)
     if keepdim:
-        shape = tuple(1 if place in dims else size for place, size in enumerate(self.shape))
+        shape = tuple(1 if place in dims else size for place, size in enumerate(sizes))
     else:
-        shape = tuple(size for place, size in enumerate(self.shape) if place not in dims)
-    given = as_dtype(self.dtype)
+        shape = tuple(size for place, size in enumerate(sizes) if place not in dims)
     common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
-    check_accepted(accepts, common)
     if kind == "float_only" and common not in FLOATING and common not in COMPLEX:
         raise RuntimeError(
             f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}"
@@ -52,11 +72,9 @@ def reduce(
     result = {"bool": bool_, "truth": truth, "long": int64, "real": to_real(common)}.get(kind, common)
     compute = opmath(common)
     produces = {"bool": bool_, "truth": bool_, "long": int64, "real": to_real(compute)}.get(kind, compute)
-    casts = (True,) if given is not compute else ()
-    form = Form(shape, layouts.contiguous_strides(shape), result, common, compute, produces, casts)
-    plan = Plan(form, (self,), dims=dims)
-    plan.exact_scalars = True
-    return plan
+    strides = layouts.contiguous_strides(shape)
+    casts = (given is not compute,)
+    return Form(shape, strides, result, common, compute, produces, casts, dims=dims, exact_scalars=True)
 
 
 def _check_nonempty(shape: Shape, dim: int | Sequence[int] | None, dims: Shape, kind: str) -> None:
@@ -87,17 +105,14 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
 def scan(self: Any, dim: int, *, dtype: object = None) -> Plan:
     """A running reduction along `dim` (`cumsum`): the shape of `self`; bool and integers become int64 unless `dtype`
     says otherwise."""
-    dims = layouts.wrap_dims(dim, self.ndim)
-    given = as_dtype(self.dtype)
-    common = _reduced_dtype("int_to_long", given) if dtype is None else as_dtype(dtype)
-    compute = opmath(common)
-    form = Form(
-        self.shape,
-        layouts.contiguous_strides(self.shape),
-        common,
-        common,
-        compute,
-        compute,
-        (True,) if given is not compute else (),
-    )
-    return Plan(form, (self,), dims=dims)
+    key = (self.shape, self.dtype, dim, dtype)
+    form = _scans.get(key)
+    if form is None:
+        dims = layouts.wrap_dims(dim, self.ndim)
+        given = as_dtype(self.dtype)
+        common = _reduced_dtype("int_to_long", given) if dtype is None else as_dtype(dtype)
+        compute = opmath(common)
+        strides = layouts.contiguous_strides(self.shape)
+        casts = (given is not compute,)
+        form = _scans.keep(key, Form(self.shape, strides, common, common, compute, compute, casts, dims=dims))
+    return Plan(form, (self,))
