@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 Convert = Callable[[Any], Any]
-_ANNOTATION: Final = re.compile(r"\([a-z*|!> -]*\)")
+_ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z*|!> -]*\)")  # `(int)` alone is a tuple
 _LIST: Final = re.compile(r"(.*)\[(\d*)\]")
 
 

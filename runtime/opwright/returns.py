@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opwright.conversion import Mismatch, converter, is_tensor_like
+from opwright.signature import split_types
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -51,9 +52,20 @@ def _check_several(operator: Operator, checks: list[Check], result: Any) -> tupl
 
 
 def _checker(text: str) -> Check:
+    if text.startswith("(") and text.endswith(")"):
+        return _tuple_of([_checker(item) for item in split_types(f"() -> {text}")[1]])
     if not is_tensor_like(text):
         return converter(text)
     return _tensor_list if "[" in text else _tensor
+
+
+def _tuple_of(checks: list[Check]) -> Check:
+    def to_tuple(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple) or len(value) != len(checks):
+            raise Mismatch
+        return tuple(check(item) for check, item in zip(checks, value, strict=True))
+
+    return to_tuple
 
 
 def _tensor(value: Any) -> Any:

@@ -57,10 +57,9 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
 
 
 def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
-    """The number in the widest dtype that leaves the common one as it is, so that it keeps its value (300 beside
-    int8): its own, beside tensors with dimensions."""
+    """The number in its own dtype, to keep its value (300 beside int8), unless that would change the common dtype."""
     own = np.asarray(number)
-    if any(value.shape for value in tensors) and result_type(*tensors, own) is common:
+    if result_type(*tensors, own) is common:
         return own
     return np.asarray(wrapped_scalar(number, common))
 

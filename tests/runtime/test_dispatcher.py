@@ -428,6 +428,9 @@ def test_an_argument_called_self_or_keyset(define: Maker) -> None:
         ("(int, int)", [1, 2], (1, 2)),
         ("int[]", (1, 2), [1, 2]),
         ("(int)", 1, 1),
+        ("((int))", [1], (1,)),
+        ("((int, str)[])", [[1, "a"]], [[1, "a"]]),
+        ("((int, str))", [True, "a"], (1, "a")),
         ("()", None, None),
     ],
 )
@@ -453,6 +456,8 @@ def test_results_are_converted(define: Maker, returns: str, value: Any, expected
         ("(int, int)", None),
         ("(Tensor, int)", (None, 1.5)),
         ("Tensor[]", 1),
+        ("((Tensor))", ones(1)),
+        ("((int, int))", (1,)),
         ("(Tensor a, Tensor b)", (1, 2)),
     ],
 )

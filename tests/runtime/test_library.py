@@ -211,6 +211,26 @@ def test_fallback(library: Library) -> None:
         Library("_", "IMPL").fallback(3, "Tracer")  # type: ignore[arg-type]
 
 
+def test_a_fallback_may_go_on_to_a_lower_one(library: Library) -> None:
+    library.define("f(Tensor x) -> int")
+    library.impl("f", one, "CPU")
+    seen: list[str] = []
+    everywhere = Library("_", "IMPL")
+
+    def fallback(keyset: dispatch.KeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append(keyset.highest().name)
+        return op.redispatch(keyset.remove(keyset.highest()), *args, **kwargs)
+
+    for key in ("FrontMode", "Tracer"):
+        everywhere.fallback(fallback, key, with_keyset=True)
+    with dispatch.include_keys("FrontMode", "Autocast", "Tracer"):  # Autocast falls through by default
+        assert namespace(library).f(X) == 1
+        everywhere.destroy()
+        assert seen == ["FrontMode", "Tracer"]
+        with pytest.raises(DispatchError, match="no kernel is registered for FrontMode"):
+            namespace(library).f(X)
+
+
 def test_destroyed(library: Library) -> None:
     library.define("f(Tensor x) -> int")
     library.impl("f", one, "CPU")
