@@ -19,7 +19,7 @@ _MODULES = {
     "opwright.annotations": ("Scalar",),
     "opwright.conversion": ("is_int_list",),
     "opwright.devices": ("Device", "is_array"),
-    "opwright.dispatcher": ("Operator",),
+    "opwright.dispatcher": ("Operator", "declare"),
     "opwright.dtypes": ("DType",),
     "opwright.generator": ("Generator",),
     "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from opwright.annotations import Scalar
 from opwright.conversion import is_int_list
 from opwright.devices import Device
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.generator import Generator
 from opwright.keys import ARRAYS, BACKEND_SELECT
 from opwright.options import Layout, MemoryFormat
@@ -217,7 +217,7 @@ __all__ = [
     "zeros_like",
 ]
 
-_add_Tensor = Operator(
+_add_Tensor = declare(
     "aten::add.Tensor",
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -250,7 +250,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _add_Tensor.stub = add_Tensor
 
-_add_Scalar = Operator(
+_add_Scalar = declare(
     "aten::add.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -284,7 +284,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _add_Scalar.stub = add_Scalar
 
-_sub_Tensor = Operator(
+_sub_Tensor = declare(
     "aten::sub.Tensor",
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -317,7 +317,7 @@ def sub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _sub_Tensor.stub = sub_Tensor
 
-_sub_Scalar = Operator(
+_sub_Scalar = declare(
     "aten::sub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -351,7 +351,7 @@ def sub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _sub_Scalar.stub = sub_Scalar
 
-_rsub_Tensor = Operator(
+_rsub_Tensor = declare(
     "aten::rsub.Tensor",
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -384,7 +384,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _rsub_Tensor.stub = rsub_Tensor
 
-_rsub_Scalar = Operator(
+_rsub_Scalar = declare(
     "aten::rsub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -418,7 +418,7 @@ def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _rsub_Scalar.stub = rsub_Scalar
 
-_mul_Tensor = Operator(
+_mul_Tensor = declare(
     "aten::mul.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -448,7 +448,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _mul_Tensor.stub = mul_Tensor
 
-_mul_Scalar = Operator(
+_mul_Scalar = declare(
     "aten::mul.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -480,7 +480,7 @@ def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _mul_Scalar.stub = mul_Scalar
 
-_div_Tensor = Operator(
+_div_Tensor = declare(
     "aten::div.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -510,7 +510,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _div_Tensor.stub = div_Tensor
 
-_div_Scalar = Operator(
+_div_Scalar = declare(
     "aten::div.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -542,7 +542,7 @@ def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _div_Scalar.stub = div_Scalar
 
-_div_Tensor_mode = Operator(
+_div_Tensor_mode = declare(
     "aten::div.Tensor_mode",
     "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
@@ -575,7 +575,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -
 
 _div_Tensor_mode.stub = div_Tensor_mode
 
-_div__Tensor_mode = Operator(
+_div__Tensor_mode = declare(
     "aten::div_.Tensor_mode",
     "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
@@ -608,7 +608,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) 
 
 _div__Tensor_mode.stub = div__Tensor_mode
 
-_div_out_mode = Operator(
+_div_out_mode = declare(
     "aten::div.out_mode",
     "(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?"), ("out", "Tensor")),
@@ -641,7 +641,7 @@ def div_out_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None, out:
 
 _div_out_mode.stub = div_out_mode
 
-_div_Scalar_mode = Operator(
+_div_Scalar_mode = declare(
     "aten::div.Scalar_mode",
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
@@ -676,7 +676,7 @@ def div_Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
 
 _div_Scalar_mode.stub = div_Scalar_mode
 
-_floor_divide_default = Operator(
+_floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -706,7 +706,7 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
 
 _floor_divide_default.stub = floor_divide_default
 
-_floor_divide__Tensor = Operator(
+_floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -736,7 +736,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _floor_divide__Tensor.stub = floor_divide__Tensor
 
-_floor_divide_out = Operator(
+_floor_divide_out = declare(
     "aten::floor_divide.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -767,7 +767,7 @@ def floor_divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _floor_divide_out.stub = floor_divide_out
 
-_floor_divide_Scalar = Operator(
+_floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -799,7 +799,7 @@ def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _floor_divide_Scalar.stub = floor_divide_Scalar
 
-_remainder_Tensor = Operator(
+_remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -829,7 +829,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _remainder_Tensor.stub = remainder_Tensor
 
-_remainder_Scalar = Operator(
+_remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -861,7 +861,7 @@ def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _remainder_Scalar.stub = remainder_Scalar
 
-_remainder_Scalar_Tensor = Operator(
+_remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
@@ -893,7 +893,7 @@ def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 _remainder_Scalar_Tensor.stub = remainder_Scalar_Tensor
 
-_pow_Tensor_Tensor = Operator(
+_pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
@@ -923,7 +923,7 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
 
 _pow_Tensor_Tensor.stub = pow_Tensor_Tensor
 
-_pow__Tensor = Operator(
+_pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
@@ -953,7 +953,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
 
 _pow__Tensor.stub = pow__Tensor
 
-_pow_Tensor_Tensor_out = Operator(
+_pow_Tensor_Tensor_out = declare(
     "aten::pow.Tensor_Tensor_out",
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
@@ -984,7 +984,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Ten
 
 _pow_Tensor_Tensor_out.stub = pow_Tensor_Tensor_out
 
-_pow_Tensor_Scalar = Operator(
+_pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
@@ -1016,7 +1016,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
 
 _pow_Tensor_Scalar.stub = pow_Tensor_Scalar
 
-_pow__Scalar = Operator(
+_pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
@@ -1048,7 +1048,7 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
 
 _pow__Scalar.stub = pow__Scalar
 
-_pow_Tensor_Scalar_out = Operator(
+_pow_Tensor_Scalar_out = declare(
     "aten::pow.Tensor_Scalar_out",
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
@@ -1081,7 +1081,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, *, out: Tensor) -> Ten
 
 _pow_Tensor_Scalar_out.stub = pow_Tensor_Scalar_out
 
-_pow_Scalar = Operator(
+_pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
@@ -1113,7 +1113,7 @@ def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
 
 _pow_Scalar.stub = pow_Scalar
 
-_maximum_default = Operator(
+_maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -1143,7 +1143,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 
 _maximum_default.stub = maximum_default
 
-_minimum_default = Operator(
+_minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -1173,7 +1173,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 
 _minimum_default.stub = minimum_default
 
-_atan2_default = Operator(
+_atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -1203,7 +1203,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 
 _atan2_default.stub = atan2_default
 
-_clamp_default = Operator(
+_clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
@@ -1237,7 +1237,7 @@ def clamp_default(self: Tensor, min: Scalar | None = None, max: Scalar | None = 
 
 _clamp_default.stub = clamp_default
 
-_clamp_Tensor = Operator(
+_clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
@@ -1276,7 +1276,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = N
 
 _clamp_Tensor.stub = clamp_Tensor
 
-_where_self = Operator(
+_where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
@@ -1306,7 +1306,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 _where_self.stub = where_self
 
-_where_ScalarSelf = Operator(
+_where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
@@ -1338,7 +1338,7 @@ def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
 
 _where_ScalarSelf.stub = where_ScalarSelf
 
-_where_ScalarOther = Operator(
+_where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
@@ -1370,7 +1370,7 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
 
 _where_ScalarOther.stub = where_ScalarOther
 
-_where_Scalar = Operator(
+_where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
@@ -1404,7 +1404,7 @@ def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
 
 _where_Scalar.stub = where_Scalar
 
-_neg_default = Operator(
+_neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1434,7 +1434,7 @@ def neg_default(self: Tensor) -> Tensor:
 
 _neg_default.stub = neg_default
 
-_abs_default = Operator(
+_abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1464,7 +1464,7 @@ def abs_default(self: Tensor) -> Tensor:
 
 _abs_default.stub = abs_default
 
-_exp_default = Operator(
+_exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1494,7 +1494,7 @@ def exp_default(self: Tensor) -> Tensor:
 
 _exp_default.stub = exp_default
 
-_expm1_default = Operator(
+_expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1524,7 +1524,7 @@ def expm1_default(self: Tensor) -> Tensor:
 
 _expm1_default.stub = expm1_default
 
-_log_default = Operator(
+_log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1554,7 +1554,7 @@ def log_default(self: Tensor) -> Tensor:
 
 _log_default.stub = log_default
 
-_log1p_default = Operator(
+_log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1584,7 +1584,7 @@ def log1p_default(self: Tensor) -> Tensor:
 
 _log1p_default.stub = log1p_default
 
-_log2_default = Operator(
+_log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1614,7 +1614,7 @@ def log2_default(self: Tensor) -> Tensor:
 
 _log2_default.stub = log2_default
 
-_sqrt_default = Operator(
+_sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1644,7 +1644,7 @@ def sqrt_default(self: Tensor) -> Tensor:
 
 _sqrt_default.stub = sqrt_default
 
-_sin_default = Operator(
+_sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1674,7 +1674,7 @@ def sin_default(self: Tensor) -> Tensor:
 
 _sin_default.stub = sin_default
 
-_cos_default = Operator(
+_cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1704,7 +1704,7 @@ def cos_default(self: Tensor) -> Tensor:
 
 _cos_default.stub = cos_default
 
-_tan_default = Operator(
+_tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1734,7 +1734,7 @@ def tan_default(self: Tensor) -> Tensor:
 
 _tan_default.stub = tan_default
 
-_tanh_default = Operator(
+_tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1764,7 +1764,7 @@ def tanh_default(self: Tensor) -> Tensor:
 
 _tanh_default.stub = tanh_default
 
-_reciprocal_default = Operator(
+_reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1794,7 +1794,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
 
 _reciprocal_default.stub = reciprocal_default
 
-_rsqrt_default = Operator(
+_rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1824,7 +1824,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
 
 _rsqrt_default.stub = rsqrt_default
 
-_sigmoid_default = Operator(
+_sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1854,7 +1854,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
 
 _sigmoid_default.stub = sigmoid_default
 
-_floor_default = Operator(
+_floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1884,7 +1884,7 @@ def floor_default(self: Tensor) -> Tensor:
 
 _floor_default.stub = floor_default
 
-_ceil_default = Operator(
+_ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1914,7 +1914,7 @@ def ceil_default(self: Tensor) -> Tensor:
 
 _ceil_default.stub = ceil_default
 
-_trunc_default = Operator(
+_trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1944,7 +1944,7 @@ def trunc_default(self: Tensor) -> Tensor:
 
 _trunc_default.stub = trunc_default
 
-_round_default = Operator(
+_round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -1974,7 +1974,7 @@ def round_default(self: Tensor) -> Tensor:
 
 _round_default.stub = round_default
 
-_round_decimals = Operator(
+_round_decimals = declare(
     "aten::round.decimals",
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
@@ -2007,7 +2007,7 @@ def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
 
 _round_decimals.stub = round_decimals
 
-_sign_default = Operator(
+_sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2037,7 +2037,7 @@ def sign_default(self: Tensor) -> Tensor:
 
 _sign_default.stub = sign_default
 
-_relu_default = Operator(
+_relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2067,7 +2067,7 @@ def relu_default(self: Tensor) -> Tensor:
 
 _relu_default.stub = relu_default
 
-_gelu_default = Operator(
+_gelu_default = declare(
     "aten::gelu",
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
@@ -2100,7 +2100,7 @@ def gelu_default(self: Tensor, *, approximate: str = "none") -> Tensor:
 
 _gelu_default.stub = gelu_default
 
-_square = Operator(
+_square = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2130,7 +2130,7 @@ def square(self: Tensor) -> Tensor:
 
 _square.stub = square
 
-_bitwise_not_default = Operator(
+_bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2160,7 +2160,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 
 _bitwise_not_default.stub = bitwise_not_default
 
-_logical_not_default = Operator(
+_logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2190,7 +2190,7 @@ def logical_not_default(self: Tensor) -> Tensor:
 
 _logical_not_default.stub = logical_not_default
 
-_isnan_default = Operator(
+_isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2220,7 +2220,7 @@ def isnan_default(self: Tensor) -> Tensor:
 
 _isnan_default.stub = isnan_default
 
-_isfinite = Operator(
+_isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -2250,7 +2250,7 @@ def isfinite(self: Tensor) -> Tensor:
 
 _isfinite.stub = isfinite
 
-_bitwise_and_Tensor = Operator(
+_bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2280,7 +2280,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_and_Tensor.stub = bitwise_and_Tensor
 
-_bitwise_and_Scalar = Operator(
+_bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2312,7 +2312,7 @@ def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_and_Scalar.stub = bitwise_and_Scalar
 
-_bitwise_and_Scalar_Tensor = Operator(
+_bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
@@ -2344,7 +2344,7 @@ def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 _bitwise_and_Scalar_Tensor.stub = bitwise_and_Scalar_Tensor
 
-_bitwise_or_Tensor = Operator(
+_bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2374,7 +2374,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_or_Tensor.stub = bitwise_or_Tensor
 
-_bitwise_or_Scalar = Operator(
+_bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2406,7 +2406,7 @@ def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_or_Scalar.stub = bitwise_or_Scalar
 
-_bitwise_or_Scalar_Tensor = Operator(
+_bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
@@ -2438,7 +2438,7 @@ def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 _bitwise_or_Scalar_Tensor.stub = bitwise_or_Scalar_Tensor
 
-_bitwise_xor_Tensor = Operator(
+_bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2468,7 +2468,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_xor_Tensor.stub = bitwise_xor_Tensor
 
-_bitwise_xor_Scalar = Operator(
+_bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2500,7 +2500,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_xor_Scalar.stub = bitwise_xor_Scalar
 
-_bitwise_xor_Scalar_Tensor = Operator(
+_bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
@@ -2532,7 +2532,7 @@ def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
 
 _bitwise_xor_Scalar_Tensor.stub = bitwise_xor_Scalar_Tensor
 
-_logical_and_default = Operator(
+_logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2562,7 +2562,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_and_default.stub = logical_and_default
 
-_logical_or_default = Operator(
+_logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2592,7 +2592,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_or_default.stub = logical_or_default
 
-_logical_xor_default = Operator(
+_logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2622,7 +2622,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_xor_default.stub = logical_xor_default
 
-_eq_Tensor = Operator(
+_eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2652,7 +2652,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _eq_Tensor.stub = eq_Tensor
 
-_eq_Scalar = Operator(
+_eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2684,7 +2684,7 @@ def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _eq_Scalar.stub = eq_Scalar
 
-_ne_Tensor = Operator(
+_ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2714,7 +2714,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _ne_Tensor.stub = ne_Tensor
 
-_ne_Scalar = Operator(
+_ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2746,7 +2746,7 @@ def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _ne_Scalar.stub = ne_Scalar
 
-_lt_Tensor = Operator(
+_lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2776,7 +2776,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _lt_Tensor.stub = lt_Tensor
 
-_lt_Scalar = Operator(
+_lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2808,7 +2808,7 @@ def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _lt_Scalar.stub = lt_Scalar
 
-_le_Tensor = Operator(
+_le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2838,7 +2838,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _le_Tensor.stub = le_Tensor
 
-_le_Scalar = Operator(
+_le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2870,7 +2870,7 @@ def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _le_Scalar.stub = le_Scalar
 
-_gt_Tensor = Operator(
+_gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2900,7 +2900,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _gt_Tensor.stub = gt_Tensor
 
-_gt_Scalar = Operator(
+_gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2932,7 +2932,7 @@ def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _gt_Scalar.stub = gt_Scalar
 
-_ge_Tensor = Operator(
+_ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -2962,7 +2962,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _ge_Tensor.stub = ge_Tensor
 
-_ge_Scalar = Operator(
+_ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -2994,7 +2994,7 @@ def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _ge_Scalar.stub = ge_Scalar
 
-_isclose = Operator(
+_isclose = declare(
     "aten::isclose",
     "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
     (
@@ -3036,7 +3036,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
 
 _isclose.stub = isclose
 
-_allclose = Operator(
+_allclose = declare(
     "aten::allclose",
     "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     (
@@ -3078,7 +3078,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 _allclose.stub = allclose
 
-_equal = Operator(
+_equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -3108,7 +3108,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 _equal.stub = equal
 
-_sum_default = Operator(
+_sum_default = declare(
     "aten::sum",
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
@@ -3141,7 +3141,7 @@ def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
 _sum_default.stub = sum_default
 
-_sum_dim_IntList = Operator(
+_sum_dim_IntList = declare(
     "aten::sum.dim_IntList",
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
@@ -3184,7 +3184,7 @@ def sum_dim_IntList(
 
 _sum_dim_IntList.stub = sum_dim_IntList
 
-_prod_default = Operator(
+_prod_default = declare(
     "aten::prod",
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
@@ -3217,7 +3217,7 @@ def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
 _prod_default.stub = prod_default
 
-_prod_dim_int = Operator(
+_prod_dim_int = declare(
     "aten::prod.dim_int",
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
@@ -3254,7 +3254,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
 
 _prod_dim_int.stub = prod_dim_int
 
-_mean_default = Operator(
+_mean_default = declare(
     "aten::mean",
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
@@ -3287,7 +3287,7 @@ def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
 _mean_default.stub = mean_default
 
-_mean_dtype_out = Operator(
+_mean_dtype_out = declare(
     "aten::mean.dtype_out",
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -3320,7 +3320,7 @@ def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor)
 
 _mean_dtype_out.stub = mean_dtype_out
 
-_mean_dim = Operator(
+_mean_dim = declare(
     "aten::mean.dim",
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
@@ -3363,7 +3363,7 @@ def mean_dim(
 
 _mean_dim.stub = mean_dim
 
-_amax_default = Operator(
+_amax_default = declare(
     "aten::amax",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
@@ -3397,7 +3397,7 @@ def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
 
 _amax_default.stub = amax_default
 
-_amin_default = Operator(
+_amin_default = declare(
     "aten::amin",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
@@ -3431,7 +3431,7 @@ def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
 
 _amin_default.stub = amin_default
 
-_any_default = Operator(
+_any_default = declare(
     "aten::any",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -3461,7 +3461,7 @@ def any_default(self: Tensor) -> Tensor:
 
 _any_default.stub = any_default
 
-_any_all_out = Operator(
+_any_all_out = declare(
     "aten::any.all_out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -3492,7 +3492,7 @@ def any_all_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _any_all_out.stub = any_all_out
 
-_any_dim = Operator(
+_any_dim = declare(
     "aten::any.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
@@ -3526,7 +3526,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 _any_dim.stub = any_dim
 
-_any_dims = Operator(
+_any_dims = declare(
     "aten::any.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
@@ -3560,7 +3560,7 @@ def any_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
 
 _any_dims.stub = any_dims
 
-_all_default = Operator(
+_all_default = declare(
     "aten::all",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -3590,7 +3590,7 @@ def all_default(self: Tensor) -> Tensor:
 
 _all_default.stub = all_default
 
-_all_all_out = Operator(
+_all_all_out = declare(
     "aten::all.all_out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -3621,7 +3621,7 @@ def all_all_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _all_all_out.stub = all_all_out
 
-_all_dim = Operator(
+_all_dim = declare(
     "aten::all.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
@@ -3655,7 +3655,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 _all_dim.stub = all_dim
 
-_all_dims = Operator(
+_all_dims = declare(
     "aten::all.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
@@ -3689,7 +3689,7 @@ def all_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
 
 _all_dims.stub = all_dims
 
-_argmax_default = Operator(
+_argmax_default = declare(
     "aten::argmax",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
@@ -3723,7 +3723,7 @@ def argmax_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
 
 _argmax_default.stub = argmax_default
 
-_argmin_default = Operator(
+_argmin_default = declare(
     "aten::argmin",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
@@ -3757,7 +3757,7 @@ def argmin_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
 
 _argmin_default.stub = argmin_default
 
-_max_default = Operator(
+_max_default = declare(
     "aten::max",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -3787,7 +3787,7 @@ def max_default(self: Tensor) -> Tensor:
 
 _max_default.stub = max_default
 
-_max_unary_out = Operator(
+_max_unary_out = declare(
     "aten::max.unary_out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -3818,7 +3818,7 @@ def max_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _max_unary_out.stub = max_unary_out
 
-_max_dim = Operator(
+_max_dim = declare(
     "aten::max.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
@@ -3852,7 +3852,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
 
 _max_dim.stub = max_dim
 
-_max_dim_max = Operator(
+_max_dim_max = declare(
     "aten::max.dim_max",
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, "
     "Tensor(b!) indices)",
@@ -3896,7 +3896,7 @@ def max_dim_max(
 
 _max_dim_max.stub = max_dim_max
 
-_max_other = Operator(
+_max_other = declare(
     "aten::max.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -3926,7 +3926,7 @@ def max_other(self: Tensor, other: Tensor) -> Tensor:
 
 _max_other.stub = max_other
 
-_min_default = Operator(
+_min_default = declare(
     "aten::min",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -3956,7 +3956,7 @@ def min_default(self: Tensor) -> Tensor:
 
 _min_default.stub = min_default
 
-_min_unary_out = Operator(
+_min_unary_out = declare(
     "aten::min.unary_out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -3987,7 +3987,7 @@ def min_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _min_unary_out.stub = min_unary_out
 
-_min_dim = Operator(
+_min_dim = declare(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
@@ -4021,7 +4021,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
 
 _min_dim.stub = min_dim
 
-_min_dim_min = Operator(
+_min_dim_min = declare(
     "aten::min.dim_min",
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, "
     "Tensor(b!) indices)",
@@ -4065,7 +4065,7 @@ def min_dim_min(
 
 _min_dim_min.stub = min_dim_min
 
-_min_other = Operator(
+_min_other = declare(
     "aten::min.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -4095,7 +4095,7 @@ def min_other(self: Tensor, other: Tensor) -> Tensor:
 
 _min_other.stub = min_other
 
-_var_default = Operator(
+_var_default = declare(
     "aten::var",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
@@ -4127,7 +4127,7 @@ def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
 
 _var_default.stub = var_default
 
-_var_dim = Operator(
+_var_dim = declare(
     "aten::var.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
@@ -4163,7 +4163,7 @@ def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
 
 _var_dim.stub = var_dim
 
-_var_correction = Operator(
+_var_correction = declare(
     "aten::var.correction",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
@@ -4206,7 +4206,7 @@ def var_correction(
 
 _var_correction.stub = var_correction
 
-_std_default = Operator(
+_std_default = declare(
     "aten::std",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
@@ -4238,7 +4238,7 @@ def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
 
 _std_default.stub = std_default
 
-_std_dim = Operator(
+_std_dim = declare(
     "aten::std.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
@@ -4274,7 +4274,7 @@ def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
 
 _std_dim.stub = std_dim
 
-_std_correction = Operator(
+_std_correction = declare(
     "aten::std.correction",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
@@ -4317,7 +4317,7 @@ def std_correction(
 
 _std_correction.stub = std_correction
 
-_cumsum_default = Operator(
+_cumsum_default = declare(
     "aten::cumsum",
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -4352,7 +4352,7 @@ def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) ->
 
 _cumsum_default.stub = cumsum_default
 
-_cumprod_default = Operator(
+_cumprod_default = declare(
     "aten::cumprod",
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -4387,7 +4387,7 @@ def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -
 
 _cumprod_default.stub = cumprod_default
 
-_mm_default = Operator(
+_mm_default = declare(
     "aten::mm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
@@ -4417,7 +4417,7 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
 
 _mm_default.stub = mm_default
 
-_bmm_default = Operator(
+_bmm_default = declare(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
@@ -4447,7 +4447,7 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
 
 _bmm_default.stub = bmm_default
 
-_mv_default = Operator(
+_mv_default = declare(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
@@ -4477,7 +4477,7 @@ def mv_default(self: Tensor, vec: Tensor) -> Tensor:
 
 _mv_default.stub = mv_default
 
-_dot_default = Operator(
+_dot_default = declare(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
@@ -4507,7 +4507,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
 
 _dot_default.stub = dot_default
 
-_addmm_default = Operator(
+_addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
@@ -4542,7 +4542,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1,
 
 _addmm_default.stub = addmm_default
 
-_matmul = Operator(
+_matmul = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -4572,7 +4572,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
 
 _matmul.stub = matmul
 
-_alias = Operator(
+_alias = declare(
     "aten::alias",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -4602,7 +4602,7 @@ def alias(self: Tensor) -> Tensor:
 
 _alias.stub = alias
 
-_detach = Operator(
+_detach = declare(
     "aten::detach",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -4632,7 +4632,7 @@ def detach(self: Tensor) -> Tensor:
 
 _detach.stub = detach
 
-_view = Operator(
+_view = declare(
     "aten::view",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
@@ -4664,7 +4664,7 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor:
 
 _view.stub = view
 
-_transpose_int = Operator(
+_transpose_int = declare(
     "aten::transpose.int",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
@@ -4698,7 +4698,7 @@ def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 _transpose_int.stub = transpose_int
 
-_t = Operator(
+_t = declare(
     "aten::t",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -4728,7 +4728,7 @@ def t(self: Tensor) -> Tensor:
 
 _t.stub = t
 
-_numpy_T = Operator(
+_numpy_T = declare(
     "aten::numpy_T",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -4758,7 +4758,7 @@ def numpy_T(self: Tensor) -> Tensor:
 
 _numpy_T.stub = numpy_T
 
-_permute = Operator(
+_permute = declare(
     "aten::permute",
     "(Tensor(a) self, int[] dims) -> Tensor(a)",
     (("self", "Tensor"), ("dims", "int[]")),
@@ -4790,7 +4790,7 @@ def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
 
 _permute.stub = permute
 
-_expand = Operator(
+_expand = declare(
     "aten::expand",
     "(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
@@ -4825,7 +4825,7 @@ def expand(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tens
 
 _expand.stub = expand
 
-_select_int = Operator(
+_select_int = declare(
     "aten::select.int",
     "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
@@ -4859,7 +4859,7 @@ def select_int(self: Tensor, dim: int, index: int) -> Tensor:
 
 _select_int.stub = select_int
 
-_slice_Tensor = Operator(
+_slice_Tensor = declare(
     "aten::slice.Tensor",
     "(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
     (
@@ -4903,7 +4903,7 @@ def slice_Tensor(self: Tensor, dim: int = 0, start: int | None = None, end: int 
 
 _slice_Tensor.stub = slice_Tensor
 
-_unsqueeze = Operator(
+_unsqueeze = declare(
     "aten::unsqueeze",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
@@ -4935,7 +4935,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
 
 _unsqueeze.stub = unsqueeze
 
-_squeeze_default = Operator(
+_squeeze_default = declare(
     "aten::squeeze",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -4965,7 +4965,7 @@ def squeeze_default(self: Tensor) -> Tensor:
 
 _squeeze_default.stub = squeeze_default
 
-_squeeze_dim = Operator(
+_squeeze_dim = declare(
     "aten::squeeze.dim",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
@@ -4997,7 +4997,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
 
 _squeeze_dim.stub = squeeze_dim
 
-_squeeze_dims = Operator(
+_squeeze_dims = declare(
     "aten::squeeze.dims",
     "(Tensor(a) self, int[] dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int[]")),
@@ -5029,7 +5029,7 @@ def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
 
 _squeeze_dims.stub = squeeze_dims
 
-_diagonal = Operator(
+_diagonal = declare(
     "aten::diagonal",
     "(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
@@ -5065,7 +5065,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
 
 _diagonal.stub = diagonal
 
-_split_Tensor = Operator(
+_split_Tensor = declare(
     "aten::split.Tensor",
     "(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
@@ -5099,7 +5099,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
 
 _split_Tensor.stub = split_Tensor
 
-_split_with_sizes = Operator(
+_split_with_sizes = declare(
     "aten::split_with_sizes",
     "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
@@ -5133,7 +5133,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
 
 _split_with_sizes.stub = split_with_sizes
 
-_unbind_int = Operator(
+_unbind_int = declare(
     "aten::unbind.int",
     "(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("dim", "int", 0)),
@@ -5165,7 +5165,7 @@ def unbind_int(self: Tensor, dim: int = 0) -> list[Tensor]:
 
 _unbind_int.stub = unbind_int
 
-_as_strided = Operator(
+_as_strided = declare(
     "aten::as_strided",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
@@ -5201,7 +5201,7 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
 
 _as_strided.stub = as_strided
 
-_split_sizes = Operator(
+_split_sizes = declare(
     "aten::split.sizes",
     "(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt[]"), ("dim", "int", 0)),
@@ -5235,7 +5235,7 @@ def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> list[T
 
 _split_sizes.stub = split_sizes
 
-_chunk = Operator(
+_chunk = declare(
     "aten::chunk",
     "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
@@ -5269,7 +5269,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
 
 _chunk.stub = chunk
 
-_reshape = Operator(
+_reshape = declare(
     "aten::reshape",
     "(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     (("self", "Tensor"), ("shape", "SymInt[]")),
@@ -5301,7 +5301,7 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
 
 _reshape.stub = reshape
 
-_flatten_using_ints = Operator(
+_flatten_using_ints = declare(
     "aten::flatten.using_ints",
     "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     (("self", "Tensor"), ("start_dim", "int", 0), ("end_dim", "int", -1)),
@@ -5335,7 +5335,7 @@ def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> T
 
 _flatten_using_ints.stub = flatten_using_ints
 
-_expand_as = Operator(
+_expand_as = declare(
     "aten::expand_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -5365,7 +5365,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 _expand_as.stub = expand_as
 
-_narrow = Operator(
+_narrow = declare(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
@@ -5401,7 +5401,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 _narrow.stub = narrow
 
-_movedim_int = Operator(
+_movedim_int = declare(
     "aten::movedim.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
@@ -5435,7 +5435,7 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
 
 _movedim_int.stub = movedim_int
 
-_movedim_intlist = Operator(
+_movedim_intlist = declare(
     "aten::movedim.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
@@ -5469,7 +5469,7 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
 
 _movedim_intlist.stub = movedim_intlist
 
-_cat_default = Operator(
+_cat_default = declare(
     "aten::cat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
@@ -5499,7 +5499,7 @@ def cat_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 _cat_default.stub = cat_default
 
-_stack_default = Operator(
+_stack_default = declare(
     "aten::stack",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
@@ -5529,7 +5529,7 @@ def stack_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 _stack_default.stub = stack_default
 
-_index_Tensor = Operator(
+_index_Tensor = declare(
     "aten::index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
@@ -5558,7 +5558,7 @@ def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 _index_Tensor.stub = index_Tensor
 
-_index_put_default = Operator(
+_index_put_default = declare(
     "aten::index_put",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
@@ -5594,7 +5594,7 @@ def index_put_default(
 
 _index_put_default.stub = index_put_default
 
-_index_select_default = Operator(
+_index_select_default = declare(
     "aten::index_select",
     "(Tensor self, int dim, Tensor index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor")),
@@ -5626,7 +5626,7 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 _index_select_default.stub = index_select_default
 
-_gather_default = Operator(
+_gather_default = declare(
     "aten::gather",
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False)),
@@ -5661,7 +5661,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool =
 
 _gather_default.stub = gather_default
 
-_masked_fill_Scalar = Operator(
+_masked_fill_Scalar = declare(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
@@ -5693,7 +5693,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 
 _masked_fill_Scalar.stub = masked_fill_Scalar
 
-_masked_fill_Tensor = Operator(
+_masked_fill_Tensor = declare(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
@@ -5723,7 +5723,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill_Tensor.stub = masked_fill_Tensor
 
-_masked_select = Operator(
+_masked_select = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
@@ -5753,7 +5753,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
 
 _masked_select.stub = masked_select
 
-_nonzero = Operator(
+_nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -5783,7 +5783,7 @@ def nonzero(self: Tensor) -> Tensor:
 
 _nonzero.stub = nonzero
 
-_where_default = Operator(
+_where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
@@ -5813,7 +5813,7 @@ def where_default(condition: Tensor) -> list[Tensor]:
 
 _where_default.stub = where_default
 
-_tril_default = Operator(
+_tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
@@ -5845,7 +5845,7 @@ def tril_default(self: Tensor, diagonal: int = 0) -> Tensor:
 
 _tril_default.stub = tril_default
 
-_triu_default = Operator(
+_triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
@@ -5877,7 +5877,7 @@ def triu_default(self: Tensor, diagonal: int = 0) -> Tensor:
 
 _triu_default.stub = triu_default
 
-__softmax_default = Operator(
+__softmax_default = declare(
     "aten::_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
@@ -5911,7 +5911,7 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 __softmax_default.stub = _softmax_default
 
-__log_softmax_default = Operator(
+__log_softmax_default = declare(
     "aten::_log_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
@@ -5945,7 +5945,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 __log_softmax_default.stub = _log_softmax_default
 
-_softmax_int = Operator(
+_softmax_int = declare(
     "aten::softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -5979,7 +5979,7 @@ def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tenso
 
 _softmax_int.stub = softmax_int
 
-_log_softmax_int = Operator(
+_log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -6013,7 +6013,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> T
 
 _log_softmax_int.stub = log_softmax_int
 
-_native_layer_norm_default = Operator(
+_native_layer_norm_default = declare(
     "aten::native_layer_norm",
     "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     (
@@ -6069,7 +6069,7 @@ def native_layer_norm_default(
 
 _native_layer_norm_default.stub = native_layer_norm_default
 
-_layer_norm = Operator(
+_layer_norm = declare(
     "aten::layer_norm",
     "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
     "cudnn_enable=True) -> Tensor",
@@ -6130,7 +6130,7 @@ def layer_norm(
 
 _layer_norm.stub = layer_norm
 
-_empty_memory_format = Operator(
+_empty_memory_format = declare(
     "aten::empty.memory_format",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -6184,7 +6184,7 @@ def empty_memory_format(
 
 _empty_memory_format.stub = empty_memory_format
 
-_empty_strided = Operator(
+_empty_strided = declare(
     "aten::empty_strided",
     "(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -6238,7 +6238,7 @@ def empty_strided(
 
 _empty_strided.stub = empty_strided
 
-_zeros = Operator(
+_zeros = declare(
     "aten::zeros",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -6288,7 +6288,7 @@ def zeros(
 
 _zeros.stub = zeros
 
-_ones = Operator(
+_ones = declare(
     "aten::ones",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -6338,7 +6338,7 @@ def ones(
 
 _ones.stub = ones
 
-_full = Operator(
+_full = declare(
     "aten::full",
     "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -6392,7 +6392,7 @@ def full(
 
 _full.stub = full
 
-_scalar_tensor = Operator(
+_scalar_tensor = declare(
     "aten::scalar_tensor",
     "(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -6441,7 +6441,7 @@ def scalar_tensor(
 
 _scalar_tensor.stub = scalar_tensor
 
-_arange_default = Operator(
+_arange_default = declare(
     "aten::arange",
     "(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -6491,7 +6491,7 @@ def arange_default(
 
 _arange_default.stub = arange_default
 
-_arange_start = Operator(
+_arange_start = declare(
     "aten::arange.start",
     "(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -6545,7 +6545,7 @@ def arange_start(
 
 _arange_start.stub = arange_start
 
-_arange_start_step = Operator(
+_arange_start_step = declare(
     "aten::arange.start_step",
     "(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -6603,7 +6603,7 @@ def arange_start_step(
 
 _arange_start_step.stub = arange_start_step
 
-_linspace = Operator(
+_linspace = declare(
     "aten::linspace",
     "(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -6661,7 +6661,7 @@ def linspace(
 
 _linspace.stub = linspace
 
-_eye_default = Operator(
+_eye_default = declare(
     "aten::eye",
     "(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -6709,7 +6709,7 @@ def eye_default(
 
 _eye_default.stub = eye_default
 
-_eye_m = Operator(
+_eye_m = declare(
     "aten::eye.m",
     "(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -6763,7 +6763,7 @@ def eye_m(
 
 _eye_m.stub = eye_m
 
-_empty_like = Operator(
+_empty_like = declare(
     "aten::empty_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -6821,7 +6821,7 @@ def empty_like(
 
 _empty_like.stub = empty_like
 
-_zeros_like = Operator(
+_zeros_like = declare(
     "aten::zeros_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -6879,7 +6879,7 @@ def zeros_like(
 
 _zeros_like.stub = zeros_like
 
-_ones_like = Operator(
+_ones_like = declare(
     "aten::ones_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -6937,7 +6937,7 @@ def ones_like(
 
 _ones_like.stub = ones_like
 
-_full_like = Operator(
+_full_like = declare(
     "aten::full_like",
     "(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -6999,7 +6999,7 @@ def full_like(
 
 _full_like.stub = full_like
 
-_rand_like = Operator(
+_rand_like = declare(
     "aten::rand_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -7057,7 +7057,7 @@ def rand_like(
 
 _rand_like.stub = rand_like
 
-_randn_like = Operator(
+_randn_like = declare(
     "aten::randn_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -7115,7 +7115,7 @@ def randn_like(
 
 _randn_like.stub = randn_like
 
-_new_empty = Operator(
+_new_empty = declare(
     "aten::new_empty",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -7173,7 +7173,7 @@ def new_empty(
 
 _new_empty.stub = new_empty
 
-_new_empty_strided = Operator(
+_new_empty_strided = declare(
     "aten::new_empty_strided",
     "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -7235,7 +7235,7 @@ def new_empty_strided(
 
 _new_empty_strided.stub = new_empty_strided
 
-_new_zeros = Operator(
+_new_zeros = declare(
     "aten::new_zeros",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -7293,7 +7293,7 @@ def new_zeros(
 
 _new_zeros.stub = new_zeros
 
-_new_ones = Operator(
+_new_ones = declare(
     "aten::new_ones",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -7351,7 +7351,7 @@ def new_ones(
 
 _new_ones.stub = new_ones
 
-_new_full = Operator(
+_new_full = declare(
     "aten::new_full",
     "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -7413,7 +7413,7 @@ def new_full(
 
 _new_full.stub = new_full
 
-_rand_default = Operator(
+_rand_default = declare(
     "aten::rand",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -7463,7 +7463,7 @@ def rand_default(
 
 _rand_default.stub = rand_default
 
-_rand_generator = Operator(
+_rand_generator = declare(
     "aten::rand.generator",
     "(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -7517,7 +7517,7 @@ def rand_generator(
 
 _rand_generator.stub = rand_generator
 
-_randn_default = Operator(
+_randn_default = declare(
     "aten::randn",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -7567,7 +7567,7 @@ def randn_default(
 
 _randn_default.stub = randn_default
 
-_randn_generator = Operator(
+_randn_generator = declare(
     "aten::randn.generator",
     "(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -7621,7 +7621,7 @@ def randn_generator(
 
 _randn_generator.stub = randn_generator
 
-_randint_default = Operator(
+_randint_default = declare(
     "aten::randint",
     "(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -7675,7 +7675,7 @@ def randint_default(
 
 _randint_default.stub = randint_default
 
-_randint_generator = Operator(
+_randint_generator = declare(
     "aten::randint.generator",
     "(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -7733,7 +7733,7 @@ def randint_generator(
 
 _randint_generator.stub = randint_generator
 
-_randint_low = Operator(
+_randint_low = declare(
     "aten::randint.low",
     "(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -7791,7 +7791,7 @@ def randint_low(
 
 _randint_low.stub = randint_low
 
-_randint_low_generator = Operator(
+_randint_low_generator = declare(
     "aten::randint.low_generator",
     "(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -7853,7 +7853,7 @@ def randint_low_generator(
 
 _randint_low_generator.stub = randint_low_generator
 
-_randperm_default = Operator(
+_randperm_default = declare(
     "aten::randperm",
     "(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -7902,7 +7902,7 @@ def randperm_default(
 
 _randperm_default.stub = randperm_default
 
-_randperm_generator = Operator(
+_randperm_generator = declare(
     "aten::randperm.generator",
     "(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -7956,7 +7956,7 @@ def randperm_generator(
 
 _randperm_generator.stub = randperm_generator
 
-_uniform_default = Operator(
+_uniform_default = declare(
     "aten::uniform",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
@@ -7975,7 +7975,7 @@ def uniform_default(*args: Any, **kwargs: Any) -> Tensor:
 
 _uniform_default.stub = uniform_default
 
-_normal_default = Operator(
+_normal_default = declare(
     "aten::normal",
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
@@ -8012,7 +8012,7 @@ def normal_default(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generat
 
 _normal_default.stub = normal_default
 
-_random_from = Operator(
+_random_from = declare(
     "aten::random.from",
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
@@ -8031,7 +8031,7 @@ def random_from(*args: Any, **kwargs: Any) -> Tensor:
 
 _random_from.stub = random_from
 
-_random_to = Operator(
+_random_to = declare(
     "aten::random.to",
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
@@ -8066,7 +8066,7 @@ def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> T
 
 _random_to.stub = random_to
 
-_random_default = Operator(
+_random_default = declare(
     "aten::random",
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
@@ -8099,7 +8099,7 @@ def random_default(self: Tensor, *, generator: Generator | None = None) -> Tenso
 
 _random_default.stub = random_default
 
-_bernoulli_default = Operator(
+_bernoulli_default = declare(
     "aten::bernoulli",
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
@@ -8132,7 +8132,7 @@ def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Te
 
 _bernoulli_default.stub = bernoulli_default
 
-_bernoulli_p = Operator(
+_bernoulli_p = declare(
     "aten::bernoulli.p",
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
@@ -8167,7 +8167,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 _bernoulli_p.stub = bernoulli_p
 
-_bernoulli__float = Operator(
+_bernoulli__float = declare(
     "aten::bernoulli_.float",
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
@@ -8202,7 +8202,7 @@ def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | Non
 
 _bernoulli__float.stub = bernoulli__float
 
-_bernoulli_float_out = Operator(
+_bernoulli_float_out = declare(
     "aten::bernoulli.float_out",
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -8237,7 +8237,7 @@ def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | 
 
 _bernoulli_float_out.stub = bernoulli_float_out
 
-_bernoulli_Tensor = Operator(
+_bernoulli_Tensor = declare(
     "aten::bernoulli.Tensor",
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
@@ -8270,7 +8270,7 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
 
 _bernoulli_Tensor.stub = bernoulli_Tensor
 
-_copy_default = Operator(
+_copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
@@ -8302,7 +8302,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tenso
 
 _copy_default.stub = copy_default
 
-_fill_Scalar = Operator(
+_fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
@@ -8334,7 +8334,7 @@ def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
 
 _fill_Scalar.stub = fill_Scalar
 
-_fill_Tensor = Operator(
+_fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
@@ -8364,7 +8364,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 _fill_Tensor.stub = fill_Tensor
 
-_zero_default = Operator(
+_zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -8394,7 +8394,7 @@ def zero_default(self: Tensor) -> Tensor:
 
 _zero_default.stub = zero_default
 
-_clone = Operator(
+_clone = declare(
     "aten::clone",
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
@@ -8427,7 +8427,7 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
 
 _clone.stub = clone
 
-_contiguous = Operator(
+_contiguous = declare(
     "aten::contiguous",
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
@@ -8459,7 +8459,7 @@ def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.conti
 
 _contiguous.stub = contiguous
 
-_resize_ = Operator(
+_resize_ = declare(
     "aten::resize_",
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
@@ -8494,7 +8494,7 @@ def resize_(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | 
 
 _resize_.stub = resize_
 
-__to_copy = Operator(
+__to_copy = declare(
     "aten::_to_copy",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
     "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -8556,7 +8556,7 @@ def _to_copy(
 
 __to_copy.stub = _to_copy
 
-_to_dtype_layout = Operator(
+_to_dtype_layout = declare(
     "aten::to.dtype_layout",
     "(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
@@ -8622,7 +8622,7 @@ def to_dtype_layout(
 
 _to_dtype_layout.stub = to_dtype_layout
 
-_to_device = Operator(
+_to_device = declare(
     "aten::to.device",
     "(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
     "memory_format=None) -> Tensor(a)",
@@ -8676,7 +8676,7 @@ def to_device(
 
 _to_device.stub = to_device
 
-_to_dtype = Operator(
+_to_dtype = declare(
     "aten::to.dtype",
     "(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) "
     "-> Tensor(a)",
@@ -8727,7 +8727,7 @@ def to_dtype(
 
 _to_dtype.stub = to_dtype
 
-_to_other = Operator(
+_to_other = declare(
     "aten::to.other",
     "(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
     "Tensor(a)",
@@ -8777,7 +8777,7 @@ def to_other(
 
 _to_other.stub = to_other
 
-_type_as = Operator(
+_type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -8807,7 +8807,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 _type_as.stub = type_as
 
-_item = Operator(
+_item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
@@ -8837,7 +8837,7 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
-__local_scalar_dense = Operator(
+__local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
@@ -8867,7 +8867,7 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
 
 __local_scalar_dense.stub = _local_scalar_dense
 
-_add_out = Operator(
+_add_out = declare(
     "aten::add.out",
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -8900,7 +8900,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
 
 _add_out.stub = add_out
 
-_add__Tensor = Operator(
+_add__Tensor = declare(
     "aten::add_.Tensor",
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -8933,7 +8933,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _add__Tensor.stub = add__Tensor
 
-_add_Scalar_out = Operator(
+_add_Scalar_out = declare(
     "aten::add.Scalar_out",
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -8968,7 +8968,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
 
 _add_Scalar_out.stub = add_Scalar_out
 
-_add__Scalar = Operator(
+_add__Scalar = declare(
     "aten::add_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -9002,7 +9002,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _add__Scalar.stub = add__Scalar
 
-_sub_out = Operator(
+_sub_out = declare(
     "aten::sub.out",
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -9035,7 +9035,7 @@ def sub_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
 
 _sub_out.stub = sub_out
 
-_sub__Tensor = Operator(
+_sub__Tensor = declare(
     "aten::sub_.Tensor",
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -9068,7 +9068,7 @@ def sub__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _sub__Tensor.stub = sub__Tensor
 
-_sub_Scalar_out = Operator(
+_sub_Scalar_out = declare(
     "aten::sub.Scalar_out",
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -9103,7 +9103,7 @@ def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
 
 _sub_Scalar_out.stub = sub_Scalar_out
 
-_sub__Scalar = Operator(
+_sub__Scalar = declare(
     "aten::sub_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -9137,7 +9137,7 @@ def sub__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _sub__Scalar.stub = sub__Scalar
 
-_rsub_Tensor_out = Operator(
+_rsub_Tensor_out = declare(
     "aten::rsub.Tensor_out",
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -9170,7 +9170,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tens
 
 _rsub_Tensor_out.stub = rsub_Tensor_out
 
-_rsub_Scalar_out = Operator(
+_rsub_Scalar_out = declare(
     "aten::rsub.Scalar_out",
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -9205,7 +9205,7 @@ def rsub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tens
 
 _rsub_Scalar_out.stub = rsub_Scalar_out
 
-_mul_out = Operator(
+_mul_out = declare(
     "aten::mul.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9236,7 +9236,7 @@ def mul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _mul_out.stub = mul_out
 
-_mul__Tensor = Operator(
+_mul__Tensor = declare(
     "aten::mul_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -9266,7 +9266,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _mul__Tensor.stub = mul__Tensor
 
-_mul_Scalar_out = Operator(
+_mul_Scalar_out = declare(
     "aten::mul.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -9299,7 +9299,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _mul_Scalar_out.stub = mul_Scalar_out
 
-_mul__Scalar = Operator(
+_mul__Scalar = declare(
     "aten::mul_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -9331,7 +9331,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _mul__Scalar.stub = mul__Scalar
 
-_div_out = Operator(
+_div_out = declare(
     "aten::div.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9362,7 +9362,7 @@ def div_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _div_out.stub = div_out
 
-_div__Tensor = Operator(
+_div__Tensor = declare(
     "aten::div_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -9392,7 +9392,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _div__Tensor.stub = div__Tensor
 
-_div_Scalar_out = Operator(
+_div_Scalar_out = declare(
     "aten::div.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -9425,7 +9425,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _div_Scalar_out.stub = div_Scalar_out
 
-_div__Scalar = Operator(
+_div__Scalar = declare(
     "aten::div_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -9457,7 +9457,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _div__Scalar.stub = div__Scalar
 
-_div_Scalar_mode_out = Operator(
+_div_Scalar_mode_out = declare(
     "aten::div.Scalar_mode_out",
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
@@ -9492,7 +9492,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, *, rounding_mode: str | Non
 
 _div_Scalar_mode_out.stub = div_Scalar_mode_out
 
-_div__Scalar_mode = Operator(
+_div__Scalar_mode = declare(
     "aten::div_.Scalar_mode",
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
@@ -9527,7 +9527,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) 
 
 _div__Scalar_mode.stub = div__Scalar_mode
 
-_floor_divide_Scalar_out = Operator(
+_floor_divide_Scalar_out = declare(
     "aten::floor_divide.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -9560,7 +9560,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tens
 
 _floor_divide_Scalar_out.stub = floor_divide_Scalar_out
 
-_floor_divide__Scalar = Operator(
+_floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -9592,7 +9592,7 @@ def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _floor_divide__Scalar.stub = floor_divide__Scalar
 
-_remainder_Tensor_out = Operator(
+_remainder_Tensor_out = declare(
     "aten::remainder.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9623,7 +9623,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _remainder_Tensor_out.stub = remainder_Tensor_out
 
-_remainder__Tensor = Operator(
+_remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -9653,7 +9653,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _remainder__Tensor.stub = remainder__Tensor
 
-_remainder_Scalar_out = Operator(
+_remainder_Scalar_out = declare(
     "aten::remainder.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -9686,7 +9686,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _remainder_Scalar_out.stub = remainder_Scalar_out
 
-_remainder__Scalar = Operator(
+_remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -9718,7 +9718,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _remainder__Scalar.stub = remainder__Scalar
 
-_remainder_Scalar_Tensor_out = Operator(
+_remainder_Scalar_Tensor_out = declare(
     "aten::remainder.Scalar_Tensor_out",
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9751,7 +9751,7 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> 
 
 _remainder_Scalar_Tensor_out.stub = remainder_Scalar_Tensor_out
 
-_pow_Scalar_out = Operator(
+_pow_Scalar_out = declare(
     "aten::pow.Scalar_out",
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
@@ -9784,7 +9784,7 @@ def pow_Scalar_out(self: Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
 
 _pow_Scalar_out.stub = pow_Scalar_out
 
-_maximum_out = Operator(
+_maximum_out = declare(
     "aten::maximum.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9815,7 +9815,7 @@ def maximum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _maximum_out.stub = maximum_out
 
-_minimum_out = Operator(
+_minimum_out = declare(
     "aten::minimum.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9846,7 +9846,7 @@ def minimum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _minimum_out.stub = minimum_out
 
-_atan2_out = Operator(
+_atan2_out = declare(
     "aten::atan2.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -9877,7 +9877,7 @@ def atan2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _atan2_out.stub = atan2_out
 
-_atan2_ = Operator(
+_atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -9907,7 +9907,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
 
 _atan2_.stub = atan2_
 
-_clamp_out = Operator(
+_clamp_out = declare(
     "aten::clamp.out",
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
@@ -9942,7 +9942,7 @@ def clamp_out(self: Tensor, min: Scalar | None = None, max: Scalar | None = None
 
 _clamp_out.stub = clamp_out
 
-_clamp__default = Operator(
+_clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
@@ -9976,7 +9976,7 @@ def clamp__default(self: Tensor, min: Scalar | None = None, max: Scalar | None =
 
 _clamp__default.stub = clamp__default
 
-_clamp_Tensor_out = Operator(
+_clamp_Tensor_out = declare(
     "aten::clamp.Tensor_out",
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
@@ -10017,7 +10017,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None = None, max: Tensor | None
 
 _clamp_Tensor_out.stub = clamp_Tensor_out
 
-_clamp__Tensor = Operator(
+_clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
@@ -10056,7 +10056,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = 
 
 _clamp__Tensor.stub = clamp__Tensor
 
-_where_self_out = Operator(
+_where_self_out = declare(
     "aten::where.self_out",
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -10093,7 +10093,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, *, out: Tenso
 
 _where_self_out.stub = where_self_out
 
-_neg_out = Operator(
+_neg_out = declare(
     "aten::neg.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10124,7 +10124,7 @@ def neg_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _neg_out.stub = neg_out
 
-_neg_ = Operator(
+_neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10154,7 +10154,7 @@ def neg_(self: Tensor) -> Tensor:
 
 _neg_.stub = neg_
 
-_abs_out = Operator(
+_abs_out = declare(
     "aten::abs.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10185,7 +10185,7 @@ def abs_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _abs_out.stub = abs_out
 
-_abs_ = Operator(
+_abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10215,7 +10215,7 @@ def abs_(self: Tensor) -> Tensor:
 
 _abs_.stub = abs_
 
-_exp_out = Operator(
+_exp_out = declare(
     "aten::exp.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10246,7 +10246,7 @@ def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _exp_out.stub = exp_out
 
-_exp_ = Operator(
+_exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10276,7 +10276,7 @@ def exp_(self: Tensor) -> Tensor:
 
 _exp_.stub = exp_
 
-_expm1_out = Operator(
+_expm1_out = declare(
     "aten::expm1.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10307,7 +10307,7 @@ def expm1_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _expm1_out.stub = expm1_out
 
-_expm1_ = Operator(
+_expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10337,7 +10337,7 @@ def expm1_(self: Tensor) -> Tensor:
 
 _expm1_.stub = expm1_
 
-_log_out = Operator(
+_log_out = declare(
     "aten::log.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10368,7 +10368,7 @@ def log_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _log_out.stub = log_out
 
-_log_ = Operator(
+_log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10398,7 +10398,7 @@ def log_(self: Tensor) -> Tensor:
 
 _log_.stub = log_
 
-_log1p_out = Operator(
+_log1p_out = declare(
     "aten::log1p.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10429,7 +10429,7 @@ def log1p_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _log1p_out.stub = log1p_out
 
-_log1p_ = Operator(
+_log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10459,7 +10459,7 @@ def log1p_(self: Tensor) -> Tensor:
 
 _log1p_.stub = log1p_
 
-_log2_out = Operator(
+_log2_out = declare(
     "aten::log2.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10490,7 +10490,7 @@ def log2_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _log2_out.stub = log2_out
 
-_log2_ = Operator(
+_log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10520,7 +10520,7 @@ def log2_(self: Tensor) -> Tensor:
 
 _log2_.stub = log2_
 
-_sqrt_out = Operator(
+_sqrt_out = declare(
     "aten::sqrt.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10551,7 +10551,7 @@ def sqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _sqrt_out.stub = sqrt_out
 
-_sqrt_ = Operator(
+_sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10581,7 +10581,7 @@ def sqrt_(self: Tensor) -> Tensor:
 
 _sqrt_.stub = sqrt_
 
-_sin_out = Operator(
+_sin_out = declare(
     "aten::sin.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10612,7 +10612,7 @@ def sin_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _sin_out.stub = sin_out
 
-_sin_ = Operator(
+_sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10642,7 +10642,7 @@ def sin_(self: Tensor) -> Tensor:
 
 _sin_.stub = sin_
 
-_cos_out = Operator(
+_cos_out = declare(
     "aten::cos.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10673,7 +10673,7 @@ def cos_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _cos_out.stub = cos_out
 
-_cos_ = Operator(
+_cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10703,7 +10703,7 @@ def cos_(self: Tensor) -> Tensor:
 
 _cos_.stub = cos_
 
-_tan_out = Operator(
+_tan_out = declare(
     "aten::tan.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10734,7 +10734,7 @@ def tan_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _tan_out.stub = tan_out
 
-_tan_ = Operator(
+_tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10764,7 +10764,7 @@ def tan_(self: Tensor) -> Tensor:
 
 _tan_.stub = tan_
 
-_tanh_out = Operator(
+_tanh_out = declare(
     "aten::tanh.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10795,7 +10795,7 @@ def tanh_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _tanh_out.stub = tanh_out
 
-_tanh_ = Operator(
+_tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10825,7 +10825,7 @@ def tanh_(self: Tensor) -> Tensor:
 
 _tanh_.stub = tanh_
 
-_reciprocal_out = Operator(
+_reciprocal_out = declare(
     "aten::reciprocal.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10856,7 +10856,7 @@ def reciprocal_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _reciprocal_out.stub = reciprocal_out
 
-_reciprocal_ = Operator(
+_reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10886,7 +10886,7 @@ def reciprocal_(self: Tensor) -> Tensor:
 
 _reciprocal_.stub = reciprocal_
 
-_rsqrt_out = Operator(
+_rsqrt_out = declare(
     "aten::rsqrt.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10917,7 +10917,7 @@ def rsqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _rsqrt_out.stub = rsqrt_out
 
-_rsqrt_ = Operator(
+_rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -10947,7 +10947,7 @@ def rsqrt_(self: Tensor) -> Tensor:
 
 _rsqrt_.stub = rsqrt_
 
-_sigmoid_out = Operator(
+_sigmoid_out = declare(
     "aten::sigmoid.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -10978,7 +10978,7 @@ def sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _sigmoid_out.stub = sigmoid_out
 
-_sigmoid_ = Operator(
+_sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11008,7 +11008,7 @@ def sigmoid_(self: Tensor) -> Tensor:
 
 _sigmoid_.stub = sigmoid_
 
-_floor_out = Operator(
+_floor_out = declare(
     "aten::floor.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11039,7 +11039,7 @@ def floor_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _floor_out.stub = floor_out
 
-_floor_ = Operator(
+_floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11069,7 +11069,7 @@ def floor_(self: Tensor) -> Tensor:
 
 _floor_.stub = floor_
 
-_ceil_out = Operator(
+_ceil_out = declare(
     "aten::ceil.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11100,7 +11100,7 @@ def ceil_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _ceil_out.stub = ceil_out
 
-_ceil_ = Operator(
+_ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11130,7 +11130,7 @@ def ceil_(self: Tensor) -> Tensor:
 
 _ceil_.stub = ceil_
 
-_trunc_out = Operator(
+_trunc_out = declare(
     "aten::trunc.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11161,7 +11161,7 @@ def trunc_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _trunc_out.stub = trunc_out
 
-_trunc_ = Operator(
+_trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11191,7 +11191,7 @@ def trunc_(self: Tensor) -> Tensor:
 
 _trunc_.stub = trunc_
 
-_round_out = Operator(
+_round_out = declare(
     "aten::round.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11222,7 +11222,7 @@ def round_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _round_out.stub = round_out
 
-_round__default = Operator(
+_round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11252,7 +11252,7 @@ def round__default(self: Tensor) -> Tensor:
 
 _round__default.stub = round__default
 
-_round_decimals_out = Operator(
+_round_decimals_out = declare(
     "aten::round.decimals_out",
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
@@ -11285,7 +11285,7 @@ def round_decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
 
 _round_decimals_out.stub = round_decimals_out
 
-_round__decimals = Operator(
+_round__decimals = declare(
     "aten::round_.decimals",
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
@@ -11318,7 +11318,7 @@ def round__decimals(self: Tensor, *, decimals: int) -> Tensor:
 
 _round__decimals.stub = round__decimals
 
-_sign_out = Operator(
+_sign_out = declare(
     "aten::sign.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11349,7 +11349,7 @@ def sign_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _sign_out.stub = sign_out
 
-_sign_ = Operator(
+_sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11379,7 +11379,7 @@ def sign_(self: Tensor) -> Tensor:
 
 _sign_.stub = sign_
 
-_relu_out = Operator(
+_relu_out = declare(
     "aten::relu.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11410,7 +11410,7 @@ def relu_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _relu_out.stub = relu_out
 
-_relu_ = Operator(
+_relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11440,7 +11440,7 @@ def relu_(self: Tensor) -> Tensor:
 
 _relu_.stub = relu_
 
-_gelu_out = Operator(
+_gelu_out = declare(
     "aten::gelu.out",
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
@@ -11473,7 +11473,7 @@ def gelu_out(self: Tensor, *, approximate: str = "none", out: Tensor) -> Tensor:
 
 _gelu_out.stub = gelu_out
 
-_gelu_ = Operator(
+_gelu_ = declare(
     "aten::gelu_",
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
@@ -11506,7 +11506,7 @@ def gelu_(self: Tensor, *, approximate: str = "none") -> Tensor:
 
 _gelu_.stub = gelu_
 
-_bitwise_not_out = Operator(
+_bitwise_not_out = declare(
     "aten::bitwise_not.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11537,7 +11537,7 @@ def bitwise_not_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _bitwise_not_out.stub = bitwise_not_out
 
-_bitwise_not_ = Operator(
+_bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11567,7 +11567,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
 
 _bitwise_not_.stub = bitwise_not_
 
-_logical_not_out = Operator(
+_logical_not_out = declare(
     "aten::logical_not.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11598,7 +11598,7 @@ def logical_not_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _logical_not_out.stub = logical_not_out
 
-_logical_not_ = Operator(
+_logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -11628,7 +11628,7 @@ def logical_not_(self: Tensor) -> Tensor:
 
 _logical_not_.stub = logical_not_
 
-_isnan_out = Operator(
+_isnan_out = declare(
     "aten::isnan.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -11659,7 +11659,7 @@ def isnan_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _isnan_out.stub = isnan_out
 
-_bitwise_and_Tensor_out = Operator(
+_bitwise_and_Tensor_out = declare(
     "aten::bitwise_and.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -11690,7 +11690,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tenso
 
 _bitwise_and_Tensor_out.stub = bitwise_and_Tensor_out
 
-_bitwise_and__Tensor = Operator(
+_bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -11720,7 +11720,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_and__Tensor.stub = bitwise_and__Tensor
 
-_bitwise_and_Scalar_out = Operator(
+_bitwise_and_Scalar_out = declare(
     "aten::bitwise_and.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -11753,7 +11753,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
 
 _bitwise_and_Scalar_out.stub = bitwise_and_Scalar_out
 
-_bitwise_and__Scalar = Operator(
+_bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -11785,7 +11785,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_and__Scalar.stub = bitwise_and__Scalar
 
-_bitwise_and_Scalar_Tensor_out = Operator(
+_bitwise_and_Scalar_Tensor_out = declare(
     "aten::bitwise_and.Scalar_Tensor_out",
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
@@ -11818,7 +11818,7 @@ def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
 
 _bitwise_and_Scalar_Tensor_out.stub = bitwise_and_Scalar_Tensor_out
 
-_bitwise_or_Tensor_out = Operator(
+_bitwise_or_Tensor_out = declare(
     "aten::bitwise_or.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -11849,7 +11849,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor
 
 _bitwise_or_Tensor_out.stub = bitwise_or_Tensor_out
 
-_bitwise_or__Tensor = Operator(
+_bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -11879,7 +11879,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_or__Tensor.stub = bitwise_or__Tensor
 
-_bitwise_or_Scalar_out = Operator(
+_bitwise_or_Scalar_out = declare(
     "aten::bitwise_or.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -11912,7 +11912,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor
 
 _bitwise_or_Scalar_out.stub = bitwise_or_Scalar_out
 
-_bitwise_or__Scalar = Operator(
+_bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -11944,7 +11944,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_or__Scalar.stub = bitwise_or__Scalar
 
-_bitwise_or_Scalar_Tensor_out = Operator(
+_bitwise_or_Scalar_Tensor_out = declare(
     "aten::bitwise_or.Scalar_Tensor_out",
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
@@ -11977,7 +11977,7 @@ def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) ->
 
 _bitwise_or_Scalar_Tensor_out.stub = bitwise_or_Scalar_Tensor_out
 
-_bitwise_xor_Tensor_out = Operator(
+_bitwise_xor_Tensor_out = declare(
     "aten::bitwise_xor.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12008,7 +12008,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tenso
 
 _bitwise_xor_Tensor_out.stub = bitwise_xor_Tensor_out
 
-_bitwise_xor__Tensor = Operator(
+_bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12038,7 +12038,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _bitwise_xor__Tensor.stub = bitwise_xor__Tensor
 
-_bitwise_xor_Scalar_out = Operator(
+_bitwise_xor_Scalar_out = declare(
     "aten::bitwise_xor.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12071,7 +12071,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
 
 _bitwise_xor_Scalar_out.stub = bitwise_xor_Scalar_out
 
-_bitwise_xor__Scalar = Operator(
+_bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12103,7 +12103,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _bitwise_xor__Scalar.stub = bitwise_xor__Scalar
 
-_bitwise_xor_Scalar_Tensor_out = Operator(
+_bitwise_xor_Scalar_Tensor_out = declare(
     "aten::bitwise_xor.Scalar_Tensor_out",
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12136,7 +12136,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
 
 _bitwise_xor_Scalar_Tensor_out.stub = bitwise_xor_Scalar_Tensor_out
 
-_logical_and_out = Operator(
+_logical_and_out = declare(
     "aten::logical_and.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12167,7 +12167,7 @@ def logical_and_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _logical_and_out.stub = logical_and_out
 
-_logical_and_ = Operator(
+_logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12197,7 +12197,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_and_.stub = logical_and_
 
-_logical_or_out = Operator(
+_logical_or_out = declare(
     "aten::logical_or.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12228,7 +12228,7 @@ def logical_or_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _logical_or_out.stub = logical_or_out
 
-_logical_or_ = Operator(
+_logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12258,7 +12258,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_or_.stub = logical_or_
 
-_logical_xor_out = Operator(
+_logical_xor_out = declare(
     "aten::logical_xor.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12289,7 +12289,7 @@ def logical_xor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _logical_xor_out.stub = logical_xor_out
 
-_logical_xor_ = Operator(
+_logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12319,7 +12319,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 
 _logical_xor_.stub = logical_xor_
 
-_eq_Tensor_out = Operator(
+_eq_Tensor_out = declare(
     "aten::eq.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12350,7 +12350,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _eq_Tensor_out.stub = eq_Tensor_out
 
-_eq__Tensor = Operator(
+_eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12380,7 +12380,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _eq__Tensor.stub = eq__Tensor
 
-_eq_Scalar_out = Operator(
+_eq_Scalar_out = declare(
     "aten::eq.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12413,7 +12413,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _eq_Scalar_out.stub = eq_Scalar_out
 
-_eq__Scalar = Operator(
+_eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12445,7 +12445,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _eq__Scalar.stub = eq__Scalar
 
-_ne_Tensor_out = Operator(
+_ne_Tensor_out = declare(
     "aten::ne.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12476,7 +12476,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _ne_Tensor_out.stub = ne_Tensor_out
 
-_ne__Tensor = Operator(
+_ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12506,7 +12506,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _ne__Tensor.stub = ne__Tensor
 
-_ne_Scalar_out = Operator(
+_ne_Scalar_out = declare(
     "aten::ne.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12539,7 +12539,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _ne_Scalar_out.stub = ne_Scalar_out
 
-_ne__Scalar = Operator(
+_ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12571,7 +12571,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _ne__Scalar.stub = ne__Scalar
 
-_lt_Tensor_out = Operator(
+_lt_Tensor_out = declare(
     "aten::lt.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12602,7 +12602,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _lt_Tensor_out.stub = lt_Tensor_out
 
-_lt__Tensor = Operator(
+_lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12632,7 +12632,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _lt__Tensor.stub = lt__Tensor
 
-_lt_Scalar_out = Operator(
+_lt_Scalar_out = declare(
     "aten::lt.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12665,7 +12665,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _lt_Scalar_out.stub = lt_Scalar_out
 
-_lt__Scalar = Operator(
+_lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12697,7 +12697,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _lt__Scalar.stub = lt__Scalar
 
-_le_Tensor_out = Operator(
+_le_Tensor_out = declare(
     "aten::le.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12728,7 +12728,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _le_Tensor_out.stub = le_Tensor_out
 
-_le__Tensor = Operator(
+_le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12758,7 +12758,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _le__Tensor.stub = le__Tensor
 
-_le_Scalar_out = Operator(
+_le_Scalar_out = declare(
     "aten::le.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12791,7 +12791,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _le_Scalar_out.stub = le_Scalar_out
 
-_le__Scalar = Operator(
+_le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12823,7 +12823,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _le__Scalar.stub = le__Scalar
 
-_gt_Tensor_out = Operator(
+_gt_Tensor_out = declare(
     "aten::gt.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12854,7 +12854,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _gt_Tensor_out.stub = gt_Tensor_out
 
-_gt__Tensor = Operator(
+_gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -12884,7 +12884,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _gt__Tensor.stub = gt__Tensor
 
-_gt_Scalar_out = Operator(
+_gt_Scalar_out = declare(
     "aten::gt.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -12917,7 +12917,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _gt_Scalar_out.stub = gt_Scalar_out
 
-_gt__Scalar = Operator(
+_gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -12949,7 +12949,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _gt__Scalar.stub = gt__Scalar
 
-_ge_Tensor_out = Operator(
+_ge_Tensor_out = declare(
     "aten::ge.Tensor_out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -12980,7 +12980,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _ge_Tensor_out.stub = ge_Tensor_out
 
-_ge__Tensor = Operator(
+_ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -13010,7 +13010,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 _ge__Tensor.stub = ge__Tensor
 
-_ge_Scalar_out = Operator(
+_ge_Scalar_out = declare(
     "aten::ge.Scalar_out",
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
@@ -13043,7 +13043,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
 
 _ge_Scalar_out.stub = ge_Scalar_out
 
-_ge__Scalar = Operator(
+_ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
@@ -13075,7 +13075,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
 
 _ge__Scalar.stub = ge__Scalar
 
-_sum_out = Operator(
+_sum_out = declare(
     "aten::sum.out",
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -13108,7 +13108,7 @@ def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Ten
 
 _sum_out.stub = sum_out
 
-_sum_IntList_out = Operator(
+_sum_IntList_out = declare(
     "aten::sum.IntList_out",
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -13158,7 +13158,7 @@ def sum_IntList_out(
 
 _sum_IntList_out.stub = sum_IntList_out
 
-_prod_out = Operator(
+_prod_out = declare(
     "aten::prod.out",
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -13191,7 +13191,7 @@ def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Te
 
 _prod_out.stub = prod_out
 
-_prod_int_out = Operator(
+_prod_int_out = declare(
     "aten::prod.int_out",
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -13235,7 +13235,7 @@ def prod_int_out(
 
 _prod_int_out.stub = prod_int_out
 
-_mean_out = Operator(
+_mean_out = declare(
     "aten::mean.out",
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -13285,7 +13285,7 @@ def mean_out(
 
 _mean_out.stub = mean_out
 
-_amax_out = Operator(
+_amax_out = declare(
     "aten::amax.out",
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13320,7 +13320,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
 
 _amax_out.stub = amax_out
 
-_amin_out = Operator(
+_amin_out = declare(
     "aten::amin.out",
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13355,7 +13355,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
 
 _amin_out.stub = amin_out
 
-_any_out = Operator(
+_any_out = declare(
     "aten::any.out",
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13390,7 +13390,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
 
 _any_out.stub = any_out
 
-_any_dims_out = Operator(
+_any_dims_out = declare(
     "aten::any.dims_out",
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13425,7 +13425,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
 
 _any_dims_out.stub = any_dims_out
 
-_all_out = Operator(
+_all_out = declare(
     "aten::all.out",
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13460,7 +13460,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
 
 _all_out.stub = all_out
 
-_all_dims_out = Operator(
+_all_dims_out = declare(
     "aten::all.dims_out",
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13495,7 +13495,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
 
 _all_dims_out.stub = all_dims_out
 
-_argmax_out = Operator(
+_argmax_out = declare(
     "aten::argmax.out",
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13530,7 +13530,7 @@ def argmax_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 
 _argmax_out.stub = argmax_out
 
-_argmin_out = Operator(
+_argmin_out = declare(
     "aten::argmin.out",
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
@@ -13565,7 +13565,7 @@ def argmin_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 
 _argmin_out.stub = argmin_out
 
-_var_correction_out = Operator(
+_var_correction_out = declare(
     "aten::var.correction_out",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -13616,7 +13616,7 @@ def var_correction_out(
 
 _var_correction_out.stub = var_correction_out
 
-_std_correction_out = Operator(
+_std_correction_out = declare(
     "aten::std.correction_out",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -13667,7 +13667,7 @@ def std_correction_out(
 
 _std_correction_out.stub = std_correction_out
 
-_cumsum_out = Operator(
+_cumsum_out = declare(
     "aten::cumsum.out",
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -13702,7 +13702,7 @@ def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: T
 
 _cumsum_out.stub = cumsum_out
 
-_cumsum_ = Operator(
+_cumsum_ = declare(
     "aten::cumsum_",
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -13737,7 +13737,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor
 
 _cumsum_.stub = cumsum_
 
-_cumprod_out = Operator(
+_cumprod_out = declare(
     "aten::cumprod.out",
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
@@ -13772,7 +13772,7 @@ def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: 
 
 _cumprod_out.stub = cumprod_out
 
-_cumprod_ = Operator(
+_cumprod_ = declare(
     "aten::cumprod_",
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
@@ -13807,7 +13807,7 @@ def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tenso
 
 _cumprod_.stub = cumprod_
 
-_mm_out = Operator(
+_mm_out = declare(
     "aten::mm.out",
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
@@ -13838,7 +13838,7 @@ def mm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
 
 _mm_out.stub = mm_out
 
-_bmm_out = Operator(
+_bmm_out = declare(
     "aten::bmm.out",
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
@@ -13869,7 +13869,7 @@ def bmm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
 
 _bmm_out.stub = bmm_out
 
-_mv_out = Operator(
+_mv_out = declare(
     "aten::mv.out",
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
@@ -13900,7 +13900,7 @@ def mv_out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
 
 _mv_out.stub = mv_out
 
-_dot_out = Operator(
+_dot_out = declare(
     "aten::dot.out",
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
@@ -13931,7 +13931,7 @@ def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
 
 _dot_out.stub = dot_out
 
-_addmm_out = Operator(
+_addmm_out = declare(
     "aten::addmm.out",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -13979,7 +13979,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alp
 
 _addmm_out.stub = addmm_out
 
-_addmm_ = Operator(
+_addmm_ = declare(
     "aten::addmm_",
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
@@ -14014,7 +14014,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 
 _addmm_.stub = addmm_
 
-_cat_out = Operator(
+_cat_out = declare(
     "aten::cat.out",
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
@@ -14045,7 +14045,7 @@ def cat_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
 
 _cat_out.stub = cat_out
 
-_stack_out = Operator(
+_stack_out = declare(
     "aten::stack.out",
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
@@ -14076,7 +14076,7 @@ def stack_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor
 
 _stack_out.stub = stack_out
 
-_index_Tensor_out = Operator(
+_index_Tensor_out = declare(
     "aten::index.Tensor_out",
     "(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("out", "Tensor")),
@@ -14106,7 +14106,7 @@ def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], *, out: Ten
 
 _index_Tensor_out.stub = index_Tensor_out
 
-_index_put_out = Operator(
+_index_put_out = declare(
     "aten::index_put.out",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -14151,7 +14151,7 @@ def index_put_out(
 
 _index_put_out.stub = index_put_out
 
-_index_put_ = Operator(
+_index_put_ = declare(
     "aten::index_put_",
     "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
@@ -14182,7 +14182,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 
 _index_put_.stub = index_put_
 
-_index_select_out = Operator(
+_index_select_out = declare(
     "aten::index_select.out",
     "(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("out", "Tensor")),
@@ -14215,7 +14215,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> T
 
 _index_select_out.stub = index_select_out
 
-_gather_out = Operator(
+_gather_out = declare(
     "aten::gather.out",
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False), ("out", "Tensor")),
@@ -14250,7 +14250,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fal
 
 _gather_out.stub = gather_out
 
-_masked_fill_Scalar_out = Operator(
+_masked_fill_Scalar_out = declare(
     "aten::masked_fill.Scalar_out",
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
@@ -14283,7 +14283,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, *, out: Te
 
 _masked_fill_Scalar_out.stub = masked_fill_Scalar_out
 
-_masked_fill__Scalar = Operator(
+_masked_fill__Scalar = declare(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
@@ -14315,7 +14315,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 
 _masked_fill__Scalar.stub = masked_fill__Scalar
 
-_masked_fill_Tensor_out = Operator(
+_masked_fill_Tensor_out = declare(
     "aten::masked_fill.Tensor_out",
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
@@ -14352,7 +14352,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, *, out: Te
 
 _masked_fill_Tensor_out.stub = masked_fill_Tensor_out
 
-_masked_fill__Tensor = Operator(
+_masked_fill__Tensor = declare(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
@@ -14382,7 +14382,7 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill__Tensor.stub = masked_fill__Tensor
 
-_tril_out = Operator(
+_tril_out = declare(
     "aten::tril.out",
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
@@ -14415,7 +14415,7 @@ def tril_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
 
 _tril_out.stub = tril_out
 
-_tril_ = Operator(
+_tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
@@ -14447,7 +14447,7 @@ def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
 
 _tril_.stub = tril_
 
-_triu_out = Operator(
+_triu_out = declare(
     "aten::triu.out",
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
@@ -14480,7 +14480,7 @@ def triu_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
 
 _triu_out.stub = triu_out
 
-_triu_ = Operator(
+_triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
@@ -14512,7 +14512,7 @@ def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
 
 _triu_.stub = triu_
 
-__softmax_out = Operator(
+__softmax_out = declare(
     "aten::_softmax.out",
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
@@ -14547,7 +14547,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) ->
 
 __softmax_out.stub = _softmax_out
 
-__log_softmax_out = Operator(
+__log_softmax_out = declare(
     "aten::_log_softmax.out",
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
@@ -14582,7 +14582,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
 
 __log_softmax_out.stub = _log_softmax_out
 
-_native_layer_norm_out = Operator(
+_native_layer_norm_out = declare(
     "aten::native_layer_norm.out",
     "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *, Tensor(a!) out0, "
     "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
@@ -14650,7 +14650,7 @@ def native_layer_norm_out(
 
 _native_layer_norm_out.stub = native_layer_norm_out
 
-_uniform_out = Operator(
+_uniform_out = declare(
     "aten::uniform.out",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -14675,7 +14675,7 @@ def uniform_out(*args: Any, **kwargs: Any) -> Tensor:
 
 _uniform_out.stub = uniform_out
 
-_uniform_ = Operator(
+_uniform_ = declare(
     "aten::uniform_",
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
@@ -14694,7 +14694,7 @@ def uniform_(*args: Any, **kwargs: Any) -> Tensor:
 
 _uniform_.stub = uniform_
 
-_normal_out = Operator(
+_normal_out = declare(
     "aten::normal.out",
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (
@@ -14744,7 +14744,7 @@ def normal_out(
 
 _normal_out.stub = normal_out
 
-_normal_ = Operator(
+_normal_ = declare(
     "aten::normal_",
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
@@ -14781,7 +14781,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 
 _normal_.stub = normal_
 
-_random_from_out = Operator(
+_random_from_out = declare(
     "aten::random.from_out",
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -14800,7 +14800,7 @@ def random_from_out(*args: Any, **kwargs: Any) -> Tensor:
 
 _random_from_out.stub = random_from_out
 
-_random__from = Operator(
+_random__from = declare(
     "aten::random_.from",
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
@@ -14819,7 +14819,7 @@ def random__from(*args: Any, **kwargs: Any) -> Tensor:
 
 _random__from.stub = random__from
 
-_random_to_out = Operator(
+_random_to_out = declare(
     "aten::random.to_out",
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -14854,7 +14854,7 @@ def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, 
 
 _random_to_out.stub = random_to_out
 
-_random__to = Operator(
+_random__to = declare(
     "aten::random_.to",
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
@@ -14889,7 +14889,7 @@ def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> 
 
 _random__to.stub = random__to
 
-_random_out = Operator(
+_random_out = declare(
     "aten::random.out",
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -14922,7 +14922,7 @@ def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor)
 
 _random_out.stub = random_out
 
-_random__default = Operator(
+_random__default = declare(
     "aten::random_",
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
@@ -14955,7 +14955,7 @@ def random__default(self: Tensor, *, generator: Generator | None = None) -> Tens
 
 _random__default.stub = random__default
 
-_bernoulli_out = Operator(
+_bernoulli_out = declare(
     "aten::bernoulli.out",
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -14988,7 +14988,7 @@ def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tens
 
 _bernoulli_out.stub = bernoulli_out
 
-_bernoulli_Tensor_out = Operator(
+_bernoulli_Tensor_out = declare(
     "aten::bernoulli.Tensor_out",
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
@@ -15021,7 +15021,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None
 
 _bernoulli_Tensor_out.stub = bernoulli_Tensor_out
 
-_bernoulli__Tensor = Operator(
+_bernoulli__Tensor = declare(
     "aten::bernoulli_.Tensor",
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
@@ -15054,7 +15054,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = 
 
 _bernoulli__Tensor.stub = bernoulli__Tensor
 
-_copy_out = Operator(
+_copy_out = declare(
     "aten::copy.out",
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
@@ -15087,7 +15087,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tens
 
 _copy_out.stub = copy_out
 
-_copy_ = Operator(
+_copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
@@ -15119,7 +15119,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 _copy_.stub = copy_
 
-_fill_Scalar_out = Operator(
+_fill_Scalar_out = declare(
     "aten::fill.Scalar_out",
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
@@ -15152,7 +15152,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
 
 _fill_Scalar_out.stub = fill_Scalar_out
 
-_fill__Scalar = Operator(
+_fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
@@ -15184,7 +15184,7 @@ def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
 
 _fill__Scalar.stub = fill__Scalar
 
-_fill_Tensor_out = Operator(
+_fill_Tensor_out = declare(
     "aten::fill.Tensor_out",
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
@@ -15215,7 +15215,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
 
 _fill_Tensor_out.stub = fill_Tensor_out
 
-_fill__Tensor = Operator(
+_fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
@@ -15245,7 +15245,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 _fill__Tensor.stub = fill__Tensor
 
-_zero_out = Operator(
+_zero_out = declare(
     "aten::zero.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -15276,7 +15276,7 @@ def zero_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _zero_out.stub = zero_out
 
-_zero_ = Operator(
+_zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),

@@ -24,7 +24,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.packets import Packet
 
-__all__ = ["Operator", "Overloads", "find_operator", "operators", "overloads"]
+__all__ = ["Operator", "Overloads", "declare", "find_operator", "operators", "overloads"]
 
 Kernel = Callable[..., Any]
 
@@ -327,3 +327,28 @@ def find_operator(name: str) -> Operator:
     if found is None:
         raise DispatchError(f"operator {name} does not exist")
     return found
+
+
+def declare(
+    name: str,
+    declaration: str,
+    arguments: tuple[tuple[Any, ...], ...],
+    *,
+    kwarg_only: int | None = None,
+    where: str = "",
+    tags: tuple[str, ...] = (),
+) -> Operator:
+    """The operator as generated code declares it. Packages that declare one alike share it: the first defines it.
+
+    Raises RegistrationError where another declaration has the name.
+    """
+    with lock:
+        known = operators.get(name)
+        if known is None:
+            return Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=tags)
+    if known.declaration != declaration:
+        raise RegistrationError(
+            f"{name} is declared in two ways: {known.declaration} {_at(known)}, "
+            f"then {declaration} at {where or 'an unknown place'}"
+        )
+    return known

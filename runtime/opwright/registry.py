@@ -129,14 +129,32 @@ def _silence(modules: Iterable[str]) -> None:
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=re.escape(module) + r"\Z")
 
 
+def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
+    """The rows to register: those bound to nothing give way to kernels of the operator that another package bound, and
+    are taken back where these rows bind one. The lock is held."""
+    rows = list(rows)
+    names = {name: name if "::" in name else f"{namespace}::{name}" for name, *_ in rows}
+    binding = {name for name, _, module, *_ in rows if module}
+    bound = set()
+    for name, qualified in names.items():
+        for found in find_operator(qualified).registrations.values():
+            if name in binding:
+                found[:] = [known for known in found if not isinstance(known.kernel, Unbound)]
+            elif not all(isinstance(known.kernel, Unbound) for known in found):
+                bound.add(name)
+    return [row for row in rows if row[2] or row[0] not in bound]
+
+
 def install(namespace: str, rows: Iterable[Row]) -> None:
     """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
-    namespace are in `namespace`. Nothing is imported yet.
+    namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
+    hides no kernel of another, at whatever key.
     """
     generated: set[str] = set()
     with lock:
+        rows = _without_hidden(namespace, rows)
         for name, key_name, module, general, dense, arrays in rows:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
             key = as_key(key_name)

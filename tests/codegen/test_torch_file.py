@@ -32,9 +32,9 @@ from opwright import dispatcher
 from opwright_aten import ops
 
 warnings.simplefilter("ignore")
-tensor = opwright.tensor([1.0, 2.0])
+tensor = opwright.tensor([[1.0, 2.0], [3.0, 4.0]])
 SAMPLES = {
-    "Tensor": tensor, "int": 1, "SymInt": 1, "float": 1.0, "bool": True, "str": "a", "Scalar": 2.5, "number": 2.5,
+    "int": 1, "SymInt": 1, "float": 1.0, "bool": True, "str": "a", "Scalar": 2.5, "number": 2.5,
     "ScalarType": "float32", "Device": "cpu", "Layout": opwright.strided, "MemoryFormat": opwright.preserve_format,
     "Generator": opwright.Generator(), "DeviceIndex": 0, "Storage": None, "Stream": None,
 }
@@ -45,6 +45,8 @@ def sample(text):
     if text.endswith("]"):
         head, _, size = text[:-1].rpartition("[")
         return [sample(head)] * int(size or 2)
+    if text == "Tensor":  # a new one, since calls write to theirs
+        return opwright.tensor([[1.0, 2.0], [3.0, 4.0]])
     return SAMPLES[text]
 
 outcomes = {}
@@ -73,6 +75,29 @@ for name in shadows:
     except Exception as error:
         packets[name] = type(error).__name__
 json.dump({"outcomes": outcomes, "by_name": by_name, "shadows": shadows, "packets": packets}, sys.stdout)
+"""
+
+
+# Before and after the same calls of a package beside opwright_aten.
+BEFORE = """
+from opwright_aten import methods as own_methods, ops as own
+
+function, method, table = opwright.add, opwright.Tensor.add, dict(opwright.ops.aten.add.Tensor.registrations)
+"""
+AFTER = """
+tensor = opwright.tensor([1.0, 2.0])
+total = opwright.add(tensor, tensor)
+beside = {
+    "function": opwright.add is function and own.add is function and ops.add is not function,
+    "method": opwright.Tensor.add is method and opwright.Tensor.__add__ is own_methods.__add__,
+    "new method": opwright.Tensor.addr is ops.addr,
+    "shared": ops._add_Tensor is own._add_Tensor is opwright.ops.aten.add.Tensor,
+    "kernels": dict(opwright.ops.aten.add.Tensor.registrations) == table,
+    "sums": [total.tolist(), (tensor + tensor).tolist(), ops.add(tensor, tensor).tolist(), ops.add(tensor, 2).tolist()],
+    "bound": sum(any("opwright_aten" in repr(registration.kernel) for registrations in operator.registrations.values()
+        for registration in registrations) for operator in dispatcher.operators.values()),
+}
+json.dump({"outcomes": outcomes, "beside": beside}, sys.stdout)
 """
 
 
@@ -107,6 +132,49 @@ def report(package: Path) -> dict[str, Any]:
     assert ran.returncode == 0, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout)
     return found
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the calls gave in a package of another name, made by the command, beside opwright's own."""
+    folder = tmp_path_factory.mktemp("beside")
+    command = ["-m", "opwright_codegen.cli", "generate", str(NATIVE / "native_functions.yaml")]
+    command += ["--tags", str(NATIVE / "tags.yaml"), "-o", "torch_ops"]
+    path = os.pathsep.join(str(p) for p in (folder, ROOT / "runtime", ROOT / "codegen", ROOT / "generated"))
+    calls = PROGRAM.replace("from opwright_aten import ops\n", BEFORE + "from torch_ops import ops\n")
+    program = calls[: calls.index("by_name = {}")] + AFTER
+    for arguments in (command, ["-c", program]):
+        environment = {**os.environ, "PYTHONPATH": path}
+        ran = subprocess.run(
+            [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, env=environment, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+def test_a_package_of_another_name_has_every_operator(operators: OperatorSet, beside: dict[str, Any]) -> None:
+    assert set(operators.operators) <= set(beside["outcomes"])
+
+
+def test_operators_of_both_packages_are_shared(beside: dict[str, Any]) -> None:
+    own = dict(beside["beside"])
+    assert own.pop("bound") > 400
+    assert own.pop("sums") == [[2.0, 4.0], [2.0, 4.0], [2.0, 4.0], [3.0, 4.0]]
+    assert own == dict.fromkeys(own, True)
+
+
+def test_shared_operators_run_and_the_others_raise_dispatch_errors(beside: dict[str, Any]) -> None:
+    """Values made from types alone do not suit every kernel, whose words then are PyTorch's."""
+    said = beside["outcomes"]
+    assert said["aten::add.Tensor"] == said["aten::sum"] == "returned"
+    assert said["aten::addr"].startswith("DispatchError: ")
+    assert "addr" in said["aten::addr"]
+    allowed = ("returned", "DispatchError: ", "RuntimeError: ", "IndexError: ", "ValueError: ", "ArgumentError: ")
+    other = {name: text for name, text in said.items() if not text.startswith(allowed)}
+    assert other == {}
+    missing = [name for name, text in said.items() if text.startswith("DispatchError: ")]
+    assert len(missing) > 2500
 
 
 def test_every_operator_is_there(operators: OperatorSet, report: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
     words |= words_in(lookups.texts()) & {"builtins", "is_int_list", "ndarray"}
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
-    words |= {"Operator", "packet"}
+    words |= {"declare", "packet"}
     if any(lookup is not None for lookup in found):
         words.add("active_modes")
     if any(lookup.keys == "BACKEND_SELECT" for lookup in found if lookup is not None):
@@ -133,7 +133,7 @@ class _StubMaker:
         if operator.tags:
             lines.append(self._tags.get(operator.tags) or self._tags_line(operator.tags))
         inner = ",\n    ".join(lines)
-        return f"{view.private} = Operator(\n    {inner},\n)"
+        return f"{view.private} = declare(\n    {inner},\n)"
 
     def _tags_line(self, tags: frozenset[str]) -> str:
         found = self._tags[tags] = _row([quoted(tag) for tag in sorted(tags)], "tags=")

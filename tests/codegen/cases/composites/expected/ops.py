@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -19,7 +19,7 @@ __all__ = [
     "twice",
 ]
 
-_twice = Operator(
+_twice = declare(
     "demo::twice",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -48,7 +48,7 @@ def twice(self: Tensor) -> Tensor:
 
 _twice.stub = twice
 
-_sum = Operator(
+_sum = declare(
     "demo::sum",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -77,7 +77,7 @@ def sum(self: Tensor) -> Tensor:
 
 _sum.stub = sum
 
-_fourfold = Operator(
+_fourfold = declare(
     "demo::fourfold",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -106,7 +106,7 @@ def fourfold(self: Tensor) -> Tensor:
 
 _fourfold.stub = fourfold
 
-_both = Operator(
+_both = declare(
     "demo::both",
     "(Tensor self, Tensor other, bool swap=False) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("swap", "bool", False)),
@@ -137,7 +137,7 @@ def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
 
 _both.stub = both
 
-_tenfold = Operator(
+_tenfold = declare(
     "demo::tenfold",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),

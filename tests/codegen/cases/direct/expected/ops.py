@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -19,7 +19,7 @@ __all__ = [
     "zero_",
 ]
 
-_same = Operator(
+_same = declare(
     "demo::same",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -48,7 +48,7 @@ def same(self: Tensor, other: Tensor) -> bool:
 
 _same.stub = same
 
-_zero_ = Operator(
+_zero_ = declare(
     "demo::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -78,7 +78,7 @@ def zero_(self: Tensor) -> Tensor:
 
 _zero_.stub = zero_
 
-_report = Operator(
+_report = declare(
     "demo::report",
     "(Tensor self, str message) -> ()",
     (("self", "Tensor"), ("message", "str")),
@@ -109,7 +109,7 @@ def report(self: Tensor, message: str) -> None:
 
 _report.stub = report
 
-_split_off = Operator(
+_split_off = declare(
     "demo::split_off",
     "(Tensor(a!) self, int count) -> Tensor",
     (("self", "Tensor"), ("count", "int")),
@@ -140,7 +140,7 @@ def split_off(self: Tensor, count: int) -> Tensor:
 
 _split_off.stub = split_off
 
-_both = Operator(
+_both = declare(
     "demo::both",
     "(Tensor self, Tensor? other) -> (Tensor, int)",
     (("self", "Tensor"), ("other", "Tensor?")),

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from opwright.annotations import Scalar
 from opwright.conversion import is_int_list
 from opwright.devices import Device
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.generator import Generator
 from opwright.keys import ARRAYS, BACKEND_SELECT
 from opwright.options import Layout, MemoryFormat
@@ -25,7 +25,7 @@ __all__ = [
     "version",
 ]
 
-_full_like_size = Operator(
+_full_like_size = declare(
     "demo::full_like_size",
     "(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -78,7 +78,7 @@ def full_like_size(
 
 _full_like_size.stub = full_like_size
 
-_defaults = Operator(
+_defaults = declare(
     "demo::defaults",
     '(Tensor self, int[2] size=1, float eps=1e-05, float top=inf, str mode="it\'s", str quoted=\'say "so"\', int '
     "reduction=Mean, ScalarType dtype=long, MemoryFormat memory_format=contiguous_format, bool[2] mask=[True, "
@@ -170,7 +170,7 @@ def defaults(
 
 _defaults.stub = defaults
 
-_version = Operator(
+_version = declare(
     "demo::version",
     "() -> str",
     (),

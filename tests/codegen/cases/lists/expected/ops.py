@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -21,7 +21,7 @@ __all__ = [
     "weighted",
 ]
 
-_join_default = Operator(
+_join_default = declare(
     "demo::join",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
@@ -50,7 +50,7 @@ def join_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 _join_default.stub = join_default
 
-_pick = Operator(
+_pick = declare(
     "demo::pick",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
@@ -78,7 +78,7 @@ def pick(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 _pick.stub = pick
 
-_weighted = Operator(
+_weighted = declare(
     "demo::weighted",
     "(Tensor[] tensors, Tensor[]? weights=None) -> Tensor",
     (("tensors", "Tensor[]"), ("weights", "Tensor[]?", None)),
@@ -110,7 +110,7 @@ def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None)
 
 _weighted.stub = weighted
 
-_copies = Operator(
+_copies = declare(
     "demo::copies",
     "(Tensor self, int count) -> Tensor[]",
     (("self", "Tensor"), ("count", "int")),
@@ -141,7 +141,7 @@ def copies(self: Tensor, count: int) -> list[Tensor]:
 
 _copies.stub = copies
 
-_join_out = Operator(
+_join_out = declare(
     "demo::join.out",
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),

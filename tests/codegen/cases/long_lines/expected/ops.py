@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -19,7 +19,7 @@ __all__ = [
     "conditional",
 ]
 
-_a_very_long_operator_name_that_leaves_little_room_default = Operator(
+_a_very_long_operator_name_that_leaves_little_room_default = declare(
     "demo::a_very_long_operator_name_that_leaves_little_room",
     "(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name, Tensor? "
     "the_third_argument_with_a_long_name=None, *, float the_tolerance_to_be_used_in_comparisons=1e-05) -> (Tensor "
@@ -99,7 +99,7 @@ _a_very_long_operator_name_that_leaves_little_room_default.stub = (
     a_very_long_operator_name_that_leaves_little_room_default
 )
 
-_conditional = Operator(
+_conditional = declare(
     "demo::conditional",
     "(Tensor self, Tensor other, float limit) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("limit", "float")),
@@ -130,7 +130,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
 
 _conditional.stub = conditional
 
-_another_operator = Operator(
+_another_operator = declare(
     "demo::another_operator",
     "(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name, Tensor? "
     "the_third_argument_with_a_long_name=None) -> (Tensor, Tensor, Tensor)",
@@ -192,7 +192,7 @@ def another_operator(
 
 _another_operator.stub = another_operator
 
-_a_very_long_operator_name_that_leaves_little_room_out = Operator(
+_a_very_long_operator_name_that_leaves_little_room_out = declare(
     "demo::a_very_long_operator_name_that_leaves_little_room.out",
     "(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name, Tensor? "
     "the_third_argument_with_a_long_name=None, *, float the_tolerance_to_be_used_in_comparisons=1e-05, Tensor(a!) "

@@ -9,7 +9,7 @@ from typing import Any
 from numpy import ndarray
 
 from opwright.conversion import is_int_list
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -24,7 +24,7 @@ __all__ = [
     "softplus_",
 ]
 
-_softplus_default = Operator(
+_softplus_default = declare(
     "demo::softplus",
     "(Tensor self, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("beta", "float", 1.0)),
@@ -55,7 +55,7 @@ def softplus_default(self: Tensor, beta: float = 1.0) -> Tensor:
 
 _softplus_default.stub = softplus_default
 
-_scale_default = Operator(
+_scale_default = declare(
     "demo::scale",
     "(Tensor self, float factor) -> Tensor",
     (("self", "Tensor"), ("factor", "float")),
@@ -86,7 +86,7 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
 
 _scale_default.stub = scale_default
 
-_moments_default = Operator(
+_moments_default = declare(
     "demo::moments",
     "(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False)),
@@ -123,7 +123,7 @@ def moments_default(
 
 _moments_default.stub = moments_default
 
-_parts = Operator(
+_parts = declare(
     "demo::parts",
     "(Tensor self) -> (Tensor, Tensor)",
     (("self", "Tensor"),),
@@ -152,7 +152,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
 
 _parts.stub = parts
 
-_pairs = Operator(
+_pairs = declare(
     "demo::pairs",
     "(Tensor self) -> (Tensor, Tensor)",
     (("self", "Tensor"),),
@@ -181,7 +181,7 @@ def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
 
 _pairs.stub = pairs
 
-_softplus_out = Operator(
+_softplus_out = declare(
     "demo::softplus.out",
     "(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "float", 1.0), ("out", "Tensor")),
@@ -214,7 +214,7 @@ def softplus_out(self: Tensor, beta: float = 1.0, *, out: Tensor) -> Tensor:
 
 _softplus_out.stub = softplus_out
 
-_softplus_ = Operator(
+_softplus_ = declare(
     "demo::softplus_",
     "(Tensor(a!) self, float beta=1.0) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "float", 1.0)),
@@ -246,7 +246,7 @@ def softplus_(self: Tensor, beta: float = 1.0) -> Tensor:
 
 _softplus_.stub = softplus_
 
-_scale_out = Operator(
+_scale_out = declare(
     "demo::scale.out",
     "(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("factor", "float"), ("out", "Tensor")),
@@ -279,7 +279,7 @@ def scale_out(self: Tensor, factor: float, *, out: Tensor) -> Tensor:
 
 _scale_out.stub = scale_out
 
-_moments_out = Operator(
+_moments_out = declare(
     "demo::moments.out",
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
     "Tensor(b!))",

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -27,7 +27,7 @@ __all__ = [
     "where",
 ]
 
-_random__from = Operator(
+_random__from = declare(
     "demo::random_.from",
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
@@ -46,7 +46,7 @@ def random__from(*args: Any, **kwargs: Any) -> Tensor:
 
 _random__from.stub = random__from
 
-_import_ = Operator(
+_import_ = declare(
     "demo::import",
     "(Tensor self, int lambda=0) -> Tensor",
     (("self", "Tensor"), ("lambda", "int", 0)),
@@ -63,7 +63,7 @@ def import_(*args: Any, **kwargs: Any) -> Tensor:
 
 _import_.stub = import_
 
-_sum = Operator(
+_sum = declare(
     "demo::sum",
     "(Tensor self, bool all=True) -> Tensor",
     (("self", "Tensor"), ("all", "bool", True)),
@@ -94,7 +94,7 @@ def sum(self: Tensor, all: bool = True) -> Tensor:
 
 _sum.stub = sum
 
-_type = Operator(
+_type = declare(
     "demo::type",
     "(Tensor self, Scalar int, bool float) -> Tensor",
     (("self", "Tensor"), ("int", "Scalar"), ("float", "bool")),
@@ -113,7 +113,7 @@ def type(*args: Any, **kwargs: Any) -> Tensor:
 
 _type.stub = type
 
-_Tensor_ = Operator(
+_Tensor_ = declare(
     "demo::Tensor",
     "(Tensor modes, int keys) -> Tensor",
     (("modes", "Tensor"), ("keys", "int")),
@@ -132,7 +132,7 @@ def Tensor_(*args: Any, **kwargs: Any) -> Tensor:
 
 _Tensor_.stub = Tensor_
 
-_join__a = Operator(
+_join__a = declare(
     "demo::join_.a",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
@@ -162,7 +162,7 @@ def join__a(self: Tensor) -> Tensor:
 
 _join__a.stub = join__a
 
-_join__a_ = Operator(
+_join__a_ = declare(
     "demo::join._a",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -191,7 +191,7 @@ def join__a_(self: Tensor) -> Tensor:
 
 _join__a_.stub = join__a_
 
-__t = Operator(
+__t = declare(
     "demo::_t",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -220,7 +220,7 @@ def _t(self: Tensor) -> Tensor:
 
 __t.stub = _t
 
-_t_ = Operator(
+_t_ = declare(
     "demo::t",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -249,7 +249,7 @@ def t(self: Tensor) -> Tensor:
 
 _t_.stub = t
 
-_where_self = Operator(
+_where_self = declare(
     "demo::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
@@ -283,7 +283,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
 
 _where_self.stub = where_self
 
-_any_number = Operator(
+_any_number = declare(
     "demo::any_number",
     "(Tensor self, ...) -> ...",
     (("self", "Tensor"),),

@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from opwright.annotations import Scalar
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -24,7 +24,7 @@ __all__ = [
     "swish",
 ]
 
-_add_Tensor = Operator(
+_add_Tensor = declare(
     "demo::add.Tensor",
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -56,7 +56,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _add_Tensor.stub = add_Tensor
 
-_add_Scalar = Operator(
+_add_Scalar = declare(
     "demo::add.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -89,7 +89,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _add_Scalar.stub = add_Scalar
 
-_exp_default = Operator(
+_exp_default = declare(
     "demo::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -118,7 +118,7 @@ def exp_default(self: Tensor) -> Tensor:
 
 _exp_default.stub = exp_default
 
-_less = Operator(
+_less = declare(
     "demo::less",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -147,7 +147,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
 
 _less.stub = less
 
-_swish = Operator(
+_swish = declare(
     "demo::swish",
     "(Tensor self, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("beta", "float", 1.0)),
@@ -178,7 +178,7 @@ def swish(self: Tensor, beta: float = 1.0) -> Tensor:
 
 _swish.stub = swish
 
-_lerp = Operator(
+_lerp = declare(
     "demo::lerp",
     "(Tensor start, Tensor end, Tensor? weight=None) -> Tensor",
     (("start", "Tensor"), ("end", "Tensor"), ("weight", "Tensor?", None)),
@@ -214,7 +214,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
 
 _lerp.stub = lerp
 
-_add_out = Operator(
+_add_out = declare(
     "demo::add.out",
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -247,7 +247,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
 
 _add_out.stub = add_out
 
-_add__Tensor = Operator(
+_add__Tensor = declare(
     "demo::add_.Tensor",
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
@@ -280,7 +280,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
 
 _add__Tensor.stub = add__Tensor
 
-_add_Scalar_out = Operator(
+_add_Scalar_out = declare(
     "demo::add.Scalar_out",
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
@@ -315,7 +315,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
 
 _add_Scalar_out.stub = add_Scalar_out
 
-_add__Scalar = Operator(
+_add__Scalar = declare(
     "demo::add_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
@@ -349,7 +349,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 
 _add__Scalar.stub = add__Scalar
 
-_exp_out = Operator(
+_exp_out = declare(
     "demo::exp.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
@@ -380,7 +380,7 @@ def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _exp_out.stub = exp_out
 
-_exp_ = Operator(
+_exp_ = declare(
     "demo::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),

@@ -13,7 +13,8 @@ METHODS = {
 
 
 def install(cls: type[Tensor]) -> None:
-    """Give a class the methods that it does not define itself."""
+    """Give a class the methods that neither it nor a base but `object` has."""
+    known = {name for base in cls.__mro__ if base is not object for name in base.__dict__}
     for name, function in METHODS.items():
-        if name not in cls.__dict__:
+        if name not in known:
             setattr(cls, name, function)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -19,7 +19,7 @@ __all__ = [
     "largest",
 ]
 
-_largest_default = Operator(
+_largest_default = declare(
     "demo::largest",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
@@ -52,7 +52,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tens
 
 _largest_default.stub = largest_default
 
-_largest_values_out = Operator(
+_largest_values_out = declare(
     "demo::largest.values_out",
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, "
     "Tensor(b!) indices)",
@@ -96,7 +96,7 @@ def largest_values_out(
 
 _largest_values_out.stub = largest_values_out
 
-_halve_default = Operator(
+_halve_default = declare(
     "demo::halve",
     "(Tensor self, str? rounding=None) -> Tensor",
     (("self", "Tensor"), ("rounding", "str?", None)),
@@ -127,7 +127,7 @@ def halve_default(self: Tensor, rounding: str | None = None) -> Tensor:
 
 _halve_default.stub = halve_default
 
-_halve_ = Operator(
+_halve_ = declare(
     "demo::halve_",
     "(Tensor(a!) self, str? rounding=None) -> Tensor(a!)",
     (("self", "Tensor"), ("rounding", "str?", None)),
@@ -159,7 +159,7 @@ def halve_(self: Tensor, rounding: str | None = None) -> Tensor:
 
 _halve_.stub = halve_
 
-_halve_out_rounding = Operator(
+_halve_out_rounding = declare(
     "demo::halve.out_rounding",
     "(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rounding", "str?", None), ("out", "Tensor")),

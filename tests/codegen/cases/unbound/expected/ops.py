@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -19,7 +19,7 @@ __all__ = [
     "scale",
 ]
 
-_scale_default = Operator(
+_scale_default = declare(
     "demo::scale",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -48,7 +48,7 @@ def scale_default(self: Tensor, other: Tensor) -> Tensor:
 
 _scale_default.stub = scale_default
 
-_scale_ = Operator(
+_scale_ = declare(
     "demo::scale_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -78,7 +78,7 @@ def scale_(self: Tensor, other: Tensor) -> Tensor:
 
 _scale_.stub = scale_
 
-_scale_out = Operator(
+_scale_out = declare(
     "demo::scale.out",
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
@@ -109,7 +109,7 @@ def scale_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _scale_out.stub = scale_out
 
-_norm_default = Operator(
+_norm_default = declare(
     "demo::norm",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -138,7 +138,7 @@ def norm_default(self: Tensor) -> Tensor:
 
 _norm_default.stub = norm_default
 
-_plain = Operator(
+_plain = declare(
     "demo::plain",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -167,7 +167,7 @@ def plain(self: Tensor) -> Tensor:
 
 _plain.stub = plain
 
-_norm_out = Operator(
+_norm_out = declare(
     "demo::norm.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),

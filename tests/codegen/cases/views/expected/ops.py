@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -16,7 +16,7 @@ __all__ = [
     "flip_axes",
 ]
 
-_flip_axes = Operator(
+_flip_axes = declare(
     "demo::flip_axes",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
@@ -45,7 +45,7 @@ def flip_axes(self: Tensor) -> Tensor:
 
 _flip_axes.stub = flip_axes
 
-_pieces = Operator(
+_pieces = declare(
     "demo::pieces",
     "(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("count", "int"), ("dim", "int", 0)),
@@ -78,7 +78,7 @@ def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
 
 _pieces.stub = pieces
 
-_ends = Operator(
+_ends = declare(
     "demo::ends",
     "(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)",
     (("self", "Tensor"),),
