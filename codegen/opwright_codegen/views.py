@@ -113,7 +113,7 @@ def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor
             return f"Sequence[{inner}] | {inner}" if size is not None and elem != _TENSOR else f"Sequence[{inner}]"
         case GenericType("Tuple", args):
             inner = ", ".join(annotation(a, builtins, tensor=tensor, side=side) for a in args)
-            return f"{builtins['tuple']}[{inner}]"
+            return f"{builtins['tuple']}[{inner or '()'}]"
         case GenericType() | ClassType():
             return "Any"
         case _:

@@ -94,6 +94,7 @@ class Lookups:
     def __init__(self, builtins: BuiltinNames) -> None:
         self._builtins = builtins
         self._pieces: dict[int, tuple[Parameter, _Piece]] = {}
+        self._array_tests: set[str] = set()
 
     def of(self, view: OperatorView) -> Lookup:
         """The lookup of an operator's kernel."""
@@ -102,7 +103,9 @@ class Lookups:
         keys = [p.keys for p in pieces if p.keys is not None]
         arrays = ""
         if keys and not lists:
-            arrays = condition(["modes is None", *[p.array_test for p in pieces if p.array_test is not None]], "and", 4)
+            tests = [p.array_test for p in pieces if p.array_test is not None]
+            self._array_tests.update(tests)
+            arrays = condition(["modes is None", *tests], "and", 4)
         return Lookup(
             view.private,
             tuple(
@@ -120,9 +123,10 @@ class Lookups:
         )
 
     def texts(self) -> Iterable[str]:
-        """All tests, for finding what they use."""
+        """All tests that lookups have, for finding what they use."""
+        yield from self._array_tests
         for _, piece in self._pieces.values():
-            yield from (text for text in (piece.guard, piece.list_test, piece.array_test) if text is not None)
+            yield from (text for text in (piece.guard, piece.list_test) if text is not None)
 
     def _piece(self, parameter: Parameter) -> _Piece:
         known = self._pieces.get(id(parameter))
