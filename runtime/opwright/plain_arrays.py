@@ -12,7 +12,7 @@ from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error, element
 from opwright.state import active_modes
-from opwright.storage import Extra, PlainArrayError, Storage
+from opwright.storage import Extra, PlainArrayError, PlainStorage
 from opwright.tensor import Tensor, wrap
 from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 
@@ -144,9 +144,7 @@ class _Call:
         self.originals[id(tensor)] = tensor, value
         if is_written:
             self.writes_array = True
-            storage = Storage(tensor.array, resizable=False)
-            storage.is_plain = True
-            tensor.extra = Extra(storage)
+            tensor.extra = Extra(PlainStorage(tensor.array))
             self.written.add(id(tensor))
         return tensor
 

@@ -23,18 +23,16 @@ class Storage:
     """A flat buffer, found when something reaches beyond its own array, and the count of writes to it.
 
     `array` is the array the storage began with; `resizable` is false for memory that belongs to the caller
-    (`from_numpy`), `is_plain` true for a plain array that a call writes: it cannot take another shape. Growing a
-    storage moves the data of the tensor that asked: views made before keep the old memory (PyTorch would move them
-    along).
+    (`from_numpy`). Growing it moves the data of the tensor that asked: views made before keep the old memory (PyTorch
+    would move them along).
     """
 
-    __slots__ = ("_flat", "array", "is_plain", "resizable", "version")
+    __slots__ = ("_flat", "array", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
         self.resizable = resizable
-        self.is_plain = False
         self._flat: Array | None = None
 
     def flat(self) -> Array:
@@ -63,6 +61,15 @@ class Storage:
         """Go on with other memory: a resized tensor's."""
         self.array = array
         self._flat = None
+
+
+class PlainStorage(Storage):
+    """The memory of a plain array that a call writes: it cannot take another shape."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Array) -> None:
+        super().__init__(array, resizable=False)
 
 
 def _restore(kind: str, index: int | None, flat: np.ndarray[Any, Any], resizable: bool) -> Storage:
@@ -159,7 +166,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     """
     array = tensor.array
     storage = storage_of(tensor)
-    if storage.is_plain:
+    if isinstance(storage, PlainStorage):
         raise PlainArrayError(
             f"would have to resize a plain array from shape {tuple(array.shape)} to {tuple(shape)}; pass an array of "
             "that shape, or a Tensor"
