@@ -2306,7 +2306,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.sum(self_)))
+    return wrap(plan.lay_out(self_.sum()))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -2320,7 +2320,7 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.prod(self_)))
+    return wrap(plan.lay_out(self_.prod()))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -2334,7 +2334,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.mean(self_)))
+    return wrap(plan.lay_out(self_.mean()))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -2342,7 +2342,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.mean(self_), target)
+    plan.store(self_.mean(), target)
     return out
 
 
@@ -2371,7 +2371,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 def any_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.any(self_)))
+    return wrap(plan.lay_out(self_.any()))
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2379,7 +2379,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.any(self_), target)
+    plan.store(self_.any(), target)
     return out
 
 
@@ -2401,7 +2401,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 def all_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.all(self_)))
+    return wrap(plan.lay_out(self_.all()))
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2409,7 +2409,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.all(self_), target)
+    plan.store(self_.all(), target)
     return out
 
 
@@ -2445,7 +2445,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 def max_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.amax(self_)))
+    return wrap(plan.lay_out(self_.max()))
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2453,7 +2453,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.amax(self_), target)
+    plan.store(self_.max(), target)
     return out
 
 
@@ -2484,7 +2484,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 def min_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.amin(self_)))
+    return wrap(plan.lay_out(self_.min()))
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -2492,7 +2492,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.amin(self_), target)
+    plan.store(self_.min(), target)
     return out
 
 
@@ -4976,7 +4976,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.sum(self_), target)
+    plan.store(self_.sum(), target)
     return out
 
 
@@ -4994,7 +4994,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.prod(self_), target)
+    plan.store(self_.prod(), target)
     return out
 
 

@@ -1668,7 +1668,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.sum(self_)))
+    return wrap(plan.lay_out(self_.sum()))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -1682,7 +1682,7 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.prod(self_)))
+    return wrap(plan.lay_out(self_.prod()))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -1696,7 +1696,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.mean(self_)))
+    return wrap(plan.lay_out(self_.mean()))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -1704,7 +1704,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.mean(self_), target)
+    plan.store(self_.mean(), target)
     return out
 
 
@@ -1733,7 +1733,7 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 def any_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.any(self_)))
+    return wrap(plan.lay_out(self_.any()))
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1741,7 +1741,7 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.any(self_), target)
+    plan.store(self_.any(), target)
     return out
 
 
@@ -1763,7 +1763,7 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 def all_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.all(self_)))
+    return wrap(plan.lay_out(self_.all()))
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1771,7 +1771,7 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.all(self_), target)
+    plan.store(self_.all(), target)
     return out
 
 
@@ -1807,7 +1807,7 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 def max_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.amax(self_)))
+    return wrap(plan.lay_out(self_.max()))
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1815,7 +1815,7 @@ def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.amax(self_), target)
+    plan.store(self_.max(), target)
     return out
 
 
@@ -1846,7 +1846,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 def min_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.amin(self_)))
+    return wrap(plan.lay_out(self_.min()))
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -1854,7 +1854,7 @@ def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.amin(self_), target)
+    plan.store(self_.min(), target)
     return out
 
 
@@ -4338,7 +4338,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.sum(self_), target)
+    plan.store(self_.sum(), target)
     return out
 
 
@@ -4356,7 +4356,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.prod(self_), target)
+    plan.store(self_.prod(), target)
     return out
 
 

@@ -189,7 +189,7 @@ class Plan:
         Raises RuntimeError if its shape is another one.
         """
         form = self.form
-        if (type(result) is not np.ndarray and not hasattr(result, "strides")) or isinstance(result, np.generic):
+        if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
             result = np.asarray(result)
         if result.dtype is not form.dtype:
             result = cast_array(result, form.dtype)
@@ -201,9 +201,7 @@ class Plan:
             return self._restride(result)
         if self._is_fresh(result):
             return result
-        copy = new_array(form.shape, form.strides, form.dtype, result)
-        copy[...] = result
-        return copy
+        return self._copied(result)
 
     def _is_fresh(self, result: Array) -> bool:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
@@ -222,9 +220,15 @@ class Plan:
         )
         if not moved and 0 not in form.shape and self._is_fresh(result):
             return stride_over(result, form.shape, form.strides)  # only dimensions of size 1 differ: no element moves
-        laid_out = new_array(form.shape, form.strides, form.dtype, result)
-        laid_out[...] = result
-        return laid_out
+        return self._copied(result)
+
+    def _copied(self, result: Array) -> Array:
+        form = self.form
+        copy = np.empty(form.shape, form.dtype) if type(result) is np.ndarray else None
+        if copy is None or copy.strides != form.steps:
+            copy = new_array(form.shape, form.strides, form.dtype, result)
+        copy[...] = result
+        return copy
 
     def target(self, out: Tensor) -> Array:
         """The array of an `out=` tensor, resized to this shape if need be (with a warning if it had elements).

@@ -344,9 +344,9 @@ def wrap(array: Array) -> Tensor:
     keys = _KEYS_OF_DTYPE.get(array.dtype)
     if keys is None:
         raise TypeError(unsupported_dtype(array))
-    if array.flags.c_contiguous:
-        shape = array.shape
-        if not shape or 1 in shape or 0 in shape:
+    shape = array.shape
+    if shape and array.flags.c_contiguous:
+        if 1 in shape or 0 in shape:
             keys |= odd_bit(array)
             if 0 in shape and not any(array.strides):  # NumPy gives a new empty array no strides, PyTorch does
                 array = new_array(shape, layouts.contiguous_strides(shape), array.dtype, array)
@@ -407,9 +407,9 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     own.grad = None
     keys = base.keys & _NEITHER_ODD_NOR_GRAD | VIEW
     if type(array) is ndarray:
-        if array.flags.c_contiguous:
-            shape = array.shape
-            if not shape or 1 in shape or 0 in shape or array.itemsize == 2:
+        shape = array.shape
+        if shape and array.flags.c_contiguous:
+            if 1 in shape or 0 in shape or array.itemsize == 2:
                 keys |= odd_bit(array)
         else:
             keys |= ODD

@@ -16,6 +16,7 @@ from opwright.layouts import contiguous_strides, count, wrap_dim
 
 Array = Any
 Shape = tuple[int, ...]
+_WHOLE = (slice(None),) * 64
 
 
 def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
@@ -99,7 +100,7 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )
-    return self[(slice(None),) * dim + (index, ...)]
+    return self[(*_WHOLE[:dim], index, ...)]
 
 
 def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
@@ -113,16 +114,17 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
     size = self.shape[dim]
     first = _held(0 if start is None else start, 0, size)
     last = _held(size if end is None else end, first, size)
-    shape = list(self.shape)
-    shape[dim] = (last - first + step - 1) // step
-    strides = list(self.strides)
-    strides[dim] *= step
-    part = self[(slice(None),) * dim + (slice(first, last, step),)]
-    return part if part.strides == tuple(strides) else strided(xp, part, shape, strides)
+    part = self[(*_WHOLE[:dim], slice(first, last, step))]
+    along = self.strides[dim] * step
+    if part.strides[dim] == along:
+        return part
+    return strided(xp, part, part.shape, (*self.strides[:dim], along, *self.strides[dim + 1 :]))
 
 
 def _held(index: int, low: int, size: int) -> int:
-    return min(max(index + size if index < 0 else index, low), size)
+    if index < 0:
+        index += size
+    return low if index < low else size if index > size else index
 
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
