@@ -57,6 +57,7 @@ _LOCALS = frozenset(
         "kwargs",
         "list",
         "modes",
+        "more",
         "str",
         "type",
     )

@@ -152,7 +152,8 @@ class OperatorView:
     """What every target says about an operator: its names, its parameters, its schema as the comment over functions.
 
     `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the
-    stub `is_generic`: it leaves the binding of arguments to the runtime.
+    stub `is_generic`: it leaves the binding of arguments to the runtime. `ints` is the position of a list of ints that
+    may be passed one by one (Note [Ints one by one]).
     """
 
     name: str
@@ -164,6 +165,7 @@ class OperatorView:
     declaration: str
     passed: str
     is_generic: bool
+    ints: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
             parameters,
             str(schema)[skipped:],
             ", ".join([p.name for p in parameters]),
-            schema.is_vararg or any(p.name != p.argument.name for p in parameters),
+            is_generic := schema.is_vararg or any(p.name != p.argument.name for p in parameters),
+            None if is_generic else _ints(parameters),
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = tuple(source_path(source.path) for source in operators.sources)
@@ -285,9 +288,31 @@ def tuple_text(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def parameter_list(parameters: Sequence[Parameter]) -> list[str]:
-    """Parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations."""
+def _ints(parameters: Sequence[Parameter]) -> int | None:
+    """Note [Ints one by one]: `x.view(2, 3)`, `zeros(2, 3)`. As in PyTorch, where a list of ints is all that is passed
+    by position beside `self`. Functions take them as methods do, which they are."""
+    found = [i for i, p in enumerate(parameters) if not p.argument.kwarg_only and p.argument.name != "self"]
+    if len(found) != 1:
+        return None
+    position, parameter = found[0], parameters[found[0]]
+    is_last = position + 1 == len(parameters) or parameters[position + 1].argument.kwarg_only
+    match parameter.argument.type:
+        case ListType(BaseType("int" | "SymInt"), None) if is_last and parameter.default is None:
+            return position
+        case _:
+            return None
+
+
+def parameter_list(
+    parameters: Sequence[Parameter], builtins: Mapping[str, str] | None = None, ints: int | None = None
+) -> list[str]:
+    """Parameters as `def` has them, with the `*` before those that are keyword-only, and with annotations. Those of the
+    list of ints at `ints` may come one by one."""
     found = [parameter.declared for parameter in parameters]
+    if ints is not None:
+        assert builtins is not None
+        found[ints : ints + 1] = [f"{found[ints]} | {builtins['int']}", f"*more: {builtins['int']}"]
+        return found
     for position, parameter in enumerate(parameters):
         if parameter.argument.kwarg_only:
             found.insert(position, "*")

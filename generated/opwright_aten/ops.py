@@ -4642,7 +4642,9 @@ _view = declare(
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-def view(self: Tensor, size: Sequence[int]) -> Tensor:
+def view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _view.convert(1, size)
     modes = active_modes()
@@ -4768,7 +4770,9 @@ _permute = declare(
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
-def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
+def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(dims) is int:
+        dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute.convert(1, dims)
     modes = active_modes()
@@ -4801,7 +4805,9 @@ _expand = declare(
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-def expand(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _expand.convert(1, size)
     if type(implicit) is not bool:
@@ -5007,7 +5013,9 @@ _squeeze_dims = declare(
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
-def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+def squeeze_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(dim) is int:
+        dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_dims.convert(1, dim)
     modes = active_modes()
@@ -5279,7 +5287,9 @@ _reshape = declare(
 
 
 # reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
-def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
+def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(shape) is int:
+        shape = [shape, *more]
     if not is_int_list(shape):
         shape = _reshape.convert(1, shape)
     modes = active_modes()
@@ -6151,14 +6161,16 @@ _empty_memory_format = declare(
 # empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def empty_memory_format(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
     if dtype is not None:
@@ -6258,13 +6270,15 @@ _zeros = declare(
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def zeros(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _zeros.convert(0, size)
     if dtype is not None:
@@ -6308,13 +6322,15 @@ _ones = declare(
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def ones(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _ones.convert(0, size)
     if dtype is not None:
@@ -7137,13 +7153,15 @@ _new_empty = declare(
 #     pin_memory=None) -> Tensor
 def new_empty(
     self: Tensor,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _new_empty.convert(1, size)
     if dtype is not None:
@@ -7257,13 +7275,15 @@ _new_zeros = declare(
 #     pin_memory=None) -> Tensor
 def new_zeros(
     self: Tensor,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros.convert(1, size)
     if dtype is not None:
@@ -7315,13 +7335,15 @@ _new_ones = declare(
 #     pin_memory=None) -> Tensor
 def new_ones(
     self: Tensor,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _new_ones.convert(1, size)
     if dtype is not None:
@@ -7433,13 +7455,15 @@ _rand_default = declare(
 # rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def rand_default(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
     if dtype is not None:
@@ -7484,14 +7508,16 @@ _rand_generator = declare(
 # rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def rand_generator(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
     if generator is not None:
@@ -7537,13 +7563,15 @@ _randn_default = declare(
 # randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
 def randn_default(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
     if dtype is not None:
@@ -7588,14 +7616,16 @@ _randn_generator = declare(
 # randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
 def randn_generator(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
     if generator is not None:
@@ -8470,7 +8500,9 @@ _resize_ = declare(
 
 
 # resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
-def resize_(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
     if memory_format is not None:
@@ -17155,6 +17187,8 @@ _squeeze = packet("aten::squeeze")
 
 # squeeze: default, dim, dims
 def squeeze(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 2 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
     return _squeeze.call(args, kwargs)
 
 
@@ -17569,6 +17603,8 @@ _rand = packet("aten::rand")
 
 # rand: default, generator
 def rand(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 0 and type(args[0]) is int:
+        args = (list(args[0:]),)
     return _rand.call(args, kwargs)
 
 
@@ -17579,6 +17615,8 @@ _randn = packet("aten::randn")
 
 # randn: default, generator
 def randn(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 0 and type(args[0]) is int:
+        args = (list(args[0:]),)
     return _randn.call(args, kwargs)
 
 

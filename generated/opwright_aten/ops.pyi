@@ -375,18 +375,18 @@ def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar 
 def matmul(self: A, other: A) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
-def view(self: A, size: Sequence[int]) -> A: ...
+def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 def transpose_int(self: A, dim0: int, dim1: int) -> A: ...
 def t(self: A) -> A: ...
 def numpy_T(self: A) -> A: ...
-def permute(self: A, dims: Sequence[int]) -> A: ...
-def expand(self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
+def permute(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
+def expand(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False) -> A: ...
 def select_int(self: A, dim: int, index: int) -> A: ...
 def slice_Tensor(self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
 def unsqueeze(self: A, dim: int) -> A: ...
 def squeeze_default(self: A) -> A: ...
 def squeeze_dim(self: A, dim: int) -> A: ...
-def squeeze_dims(self: A, dim: Sequence[int]) -> A: ...
+def squeeze_dims(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
 def diagonal(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 def split_Tensor(self: A, split_size: int, dim: int = 0) -> list[A]: ...
 def split_with_sizes(self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
@@ -394,7 +394,7 @@ def unbind_int(self: A, dim: int = 0) -> list[A]: ...
 def as_strided(self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
 def split_sizes(self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
 def chunk(self: A, chunks: int, dim: int = 0) -> list[A]: ...
-def reshape(self: A, shape: Sequence[int]) -> A: ...
+def reshape(self: A, shape: Sequence[int] | int, *more: int) -> A: ...
 def flatten_using_ints(self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 def expand_as(self: A, other: A) -> A: ...
 def narrow(self: A, dim: int, start: int, length: int) -> A: ...
@@ -433,8 +433,8 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> A: ...
 def empty_memory_format(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -451,16 +451,16 @@ def empty_strided(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 def zeros(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 def ones(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -594,8 +594,8 @@ def randn_like(
 ) -> A: ...
 def new_empty(
     self: A,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -613,8 +613,8 @@ def new_empty_strided(
 ) -> A: ...
 def new_zeros(
     self: A,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -622,8 +622,8 @@ def new_zeros(
 ) -> A: ...
 def new_ones(
     self: A,
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -640,16 +640,16 @@ def new_full(
     pin_memory: bool | None = None,
 ) -> A: ...
 def rand_default(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 def rand_generator(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
@@ -657,16 +657,16 @@ def rand_generator(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 def randn_default(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 def randn_generator(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
@@ -746,7 +746,7 @@ def fill_Tensor(self: A, value: A) -> A: ...
 def zero_default(self: A) -> A: ...
 def clone(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 def contiguous(self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
-def resize_(self: A, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> A: ...
+def resize_(self: A, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> A: ...
 def _to_copy(
     self: A,
     *,
@@ -1532,7 +1532,7 @@ def squeeze(self: A) -> A: ...
 @overload
 def squeeze(self: A, dim: int) -> A: ...
 @overload
-def squeeze(self: A, dim: Sequence[int]) -> A: ...
+def squeeze(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
 @overload
 def split(self: A, split_size: int, dim: int = 0) -> list[A]: ...
 @overload
@@ -1614,8 +1614,8 @@ def native_layer_norm(
     out2: A,
 ) -> tuple[A, A, A]: ...
 def empty(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -1673,8 +1673,8 @@ def eye(
 ) -> Tensor: ...
 @overload
 def rand(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -1682,8 +1682,8 @@ def rand(
 ) -> Tensor: ...
 @overload
 def rand(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
@@ -1692,8 +1692,8 @@ def rand(
 ) -> Tensor: ...
 @overload
 def randn(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
@@ -1701,8 +1701,8 @@ def randn(
 ) -> Tensor: ...
 @overload
 def randn(
-    size: Sequence[int],
-    *,
+    size: Sequence[int] | int,
+    *more: int,
     generator: Generator | None,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,

@@ -142,9 +142,9 @@ class Operator:
     @stub.setter
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
-        # The stub, where its parameters are the operator's: one of `*args` comes back here to have them bound.
+        # The stub, where its parameters are the operator's: one of `**kwargs` comes back here to have them bound.
         code = getattr(stub, "__code__", None)
-        self.straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARARGS else None
+        self.straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARKEYWORDS else None
 
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.

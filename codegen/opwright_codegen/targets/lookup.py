@@ -96,8 +96,8 @@ class Lookups:
         self._pieces: dict[int, tuple[Parameter, _Piece]] = {}
         self._array_tests: set[str] = set()
 
-    def of(self, view: OperatorView) -> Lookup:
-        """The lookup of an operator's kernel."""
+    def of(self, view: OperatorView, *, packs_ints: bool = True) -> Lookup:
+        """The lookup of an operator's kernel. `packs_ints`: a list of ints may still be in pieces."""
         pieces = [self._piece(parameter) for parameter in view.parameters]
         lists = tuple([p.list_test for p in pieces if p.list_test is not None])
         keys = [p.keys for p in pieces if p.keys is not None]
@@ -106,9 +106,11 @@ class Lookups:
             tests = [p.array_test for p in pieces if p.array_test is not None]
             self._array_tests.update(tests)
             arrays = condition(["modes is None", *tests], "and", 4)
+        packing = () if view.ints is None or not packs_ints else (self.packing(view.parameters[view.ints]),)
         return Lookup(
             view.private,
-            tuple(
+            packing
+            + tuple(
                 [
                     Guard(piece.guard, _conversion(view.private, position, parameter.name, 8 if piece.guard else 4))
                     for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
@@ -121,6 +123,12 @@ class Lookups:
             tuple([p.more_keys for p in pieces if p.more_keys is not None]),
             Calls.of(view),
         )
+
+    def packing(self, parameter: Parameter) -> Guard:
+        """Makes a list of ints that are passed one by one."""
+        name = parameter.name
+        test = f"more or {self._builtins['type']}({name}) is {self._builtins['int']}"
+        return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:
         """All tests that lookups have, for finding what they use."""

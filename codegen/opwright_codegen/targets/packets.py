@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.schema import SchemaKind
-from opwright_codegen.targets.lookup import EXACT, Lookup, Lookups
+from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
 from opwright_codegen.types import BaseType, Type
 from opwright_codegen.views import (
     NamespaceView,
@@ -44,6 +44,7 @@ class Packet:
     alias: str | None = None
     signature: str = ""
     comment: str = ""
+    packing: Guard | None = None
     kinds: tuple[tuple[str, str], ...] = ()
     elsewhere: str = ""
     branches: tuple[Branch, ...] = ()
@@ -67,7 +68,32 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
         return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
-    return Packet(construction, assignment, names.function, names.packet, signature=text, comment=comment)
+    packing = _generic_packing(group, view.builtins)
+    return Packet(
+        construction, assignment, names.function, names.packet, signature=text, comment=comment, packing=packing
+    )
+
+
+def _generic_packing(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> Guard | None:
+    """Makes a list of ints that are passed one by one, where an overload takes that and no other means it."""
+    at = next((o.ints for o in group if o.ints is not None), None)
+    if at is None:
+        return None
+    alone = True
+    for other in group:
+        if other.ints != at:
+            positional = [p for p in other.parameters if not p.argument.kwarg_only]
+            if len(positional) > at + 1 or other.schema.is_vararg:
+                return None
+            alone = alone and not (len(positional) == at + 1 and _takes_int(positional[at].argument.type))
+    before = "".join(f"args[{i}], " for i in range(at))
+    kind = f"{builtins['type']}(args[{at}]) is {builtins['int']}"
+    longer = f"{builtins['len']}(args) > {at if alone else at + 1}"
+    return Guard(f"{longer} and {kind}", f"args = ({before}{builtins['list']}(args[{at}:]){'' if before else ','})")
+
+
+def _takes_int(type: Type) -> bool:
+    return str(type.base()) in ("int", "SymInt", "Scalar", "number", "float", "bool", "complex", "Any", "t")
 
 
 def _assignment(packet: str, function: str) -> str:
@@ -95,12 +121,19 @@ class _Merged:
         return replace(
             bare,
             signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
+            packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
             kinds=self._kinds(builtins),
             elsewhere=self._elsewhere(builtins),
             branches=tuple(Branch(self._test(o, builtins), _stub_call(o)) for o in self.overloads[1:]),
             resolve=self._resolve(bare.packet),
-            lookup=lookups.of(first),
+            lookup=lookups.of(first, packs_ints=False),
         )
+
+    @property
+    def _ints(self) -> int | None:
+        """Where all overloads take ints one by one."""
+        found = {o.ints for o in self.overloads}
+        return found.pop() if len(found) == 1 else None
 
     def _is_keyword(self, position: int) -> bool:
         """Whether the argument is keyword-only: where overloads differ in that, it may be passed either way."""
@@ -118,7 +151,11 @@ class _Merged:
             types = dict.fromkeys([o.parameters[position].argument.type for o in self.overloads])
             text = f"{parameter.name}: {' | '.join([annotation(type, builtins) for type in types])}"
             found.append(text if parameter.default is None else f"{text} = {parameter.default}")
-        if self.outs and "*" not in found:
+            if position == self._ints:
+                found[-1:] = [f"{text} | {builtins['int']}", f"*more: {builtins['int']}"]
+        if self._ints is not None:
+            found = [text for text in found if text != "*"]
+        elif self.outs and "*" not in found:
             found.append("*")
         return found + [f"{p.name}: {annotation(p.argument.type, builtins)} | None = None" for p in self.outs]
 

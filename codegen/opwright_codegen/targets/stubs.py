@@ -102,7 +102,7 @@ class _StubMaker:
             renamed = tuple((p.name, p.argument.name) for p in view.parameters if p.is_renamed)
             lookup = None
         else:
-            parameters = parameter_list(view.parameters)
+            parameters = parameter_list(view.parameters, self._builtins, view.ints)
             renamed = ()
             lookup = self._lookups.of(view)
         returns = view.schema.returns

@@ -151,10 +151,13 @@ class _Typed:
 
     def signature(self, view: OperatorView, name: str) -> Signature:
         """A stub or one overload of a packet."""
-        parameters = self._list(view.parameters) + (["*args: Any"] if view.schema.is_vararg else [])
+        parameters = self._list(view.parameters)
+        if view.schema.is_vararg:
+            at = parameters.index("*") if "*" in parameters else len(parameters)
+            parameters[at : at + 1] = ["*args: Any"]
         tail = f") -> {'Any' if view.schema.is_varret else self._return(view.schema.returns)}: ..."
         return Signature(
-            bracketed(f"def {name}(", parameters, tail),
+            bracketed(f"def {name}(", self._one_by_one(view, parameters), tail),
             bracketed("def __call__(", ["_op", *parameters], tail, 4),
         )
 
@@ -166,8 +169,19 @@ class _Typed:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
             tail = f") -> {self._return(view.schema.returns)}: ..."
-            found[bracketed(f"def {base}(", ["self", *self._list(others)], tail, 4)] = None
+            found[bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4)] = None
         return list(found)
+
+    def _one_by_one(self, view: OperatorView, parameters: Sequence[str]) -> list[str]:
+        """Parameters with those of a list of ints that may come one by one."""
+        found = list(parameters)
+        if view.ints is not None:
+            text = self._parameter(view.parameters[view.ints])
+            int_ = self._builtins["int"]
+            found = [each for each in found if each != "*"]
+            at = found.index(text)
+            found[at : at + 1] = [f"{text} | {int_}", f"*more: {int_}"]
+        return found
 
     def _list(self, parameters: Sequence[Parameter]) -> list[str]:
         found = [self._parameter(parameter) for parameter in parameters]

@@ -1,0 +1,54 @@
+"""How users write calls: ints one by one, numbers on the left, results by name; as PyTorch takes and gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import opwright
+from opwright.errors import ArgumentError
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+pytestmark = pytest.mark.oracle
+
+Calls = Callable[[Any], Any]
+
+ONE_BY_ONE: dict[str, Calls] = {
+    "zeros": lambda t: t.zeros(2, 3),
+    "zeros of one": lambda t: t.zeros(3),
+    "ones with dtype": lambda t: t.ones(2, 3, dtype=t.int8),
+    "rand": lambda t: t.rand(2, 3),
+    "randn with generator": lambda t: t.randn(2, 3, generator=None),
+    "empty": lambda t: t.empty(2, 0),
+    "a bool among them": lambda t: t.zeros(2, True),
+    "view": lambda t: t.ones(6).view(2, 3),
+    "view of one": lambda t: t.ones(2, 3).view(-1),
+    "view of a tuple": lambda t: t.ones(6).view((3, 2)),
+    "reshape": lambda t: t.ones(6).reshape(-1, 2),
+    "permute": lambda t: t.ones((2, 3, 4)).permute(0, 2, 1),
+    "expand": lambda t: t.ones((1, 3)).expand(4, -1),
+    "expand with keyword": lambda t: t.ones((1, 3)).expand(4, -1, implicit=False),
+    "new_zeros": lambda t: t.ones(1).new_zeros(2, 3),
+    "squeeze": lambda t: t.ones((1, 2, 1)).squeeze(0, 2),
+    "squeeze of one": lambda t: t.ones((1, 2, 1)).squeeze(0),
+    "sum": lambda t: t.ones((2, 3)).sum(0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_ints_one_by_one(name: str) -> None:
+    ours, theirs = (ONE_BY_ONE[name](module) for module in (opwright, torch))
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert str(theirs.dtype) == f"torch.{ours.dtype}"
+
+
+@pytest.mark.parametrize(
+    "call", [lambda t: t.ones(6).view(2, "a"), lambda t: t.zeros((2,), 3), lambda t: t.ones(1).permute([0], 1)]
+)
+def test_what_is_no_int_among_them(call: Calls) -> None:
+    with pytest.raises(ArgumentError, match=r"(size|dims).* element [01] is"):
+        call(opwright)
+    with pytest.raises(TypeError):
+        call(torch)
