@@ -149,7 +149,7 @@ def __truediv__(self: Tensor, other: Any) -> Any:
 def __rtruediv__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.div(other, self)
+    return ops.mul(ops.reciprocal(self), other)
 
 
 def __itruediv__(self: Tensor, other: Any) -> Any:

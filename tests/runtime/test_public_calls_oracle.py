@@ -52,3 +52,34 @@ def test_what_is_no_int_among_them(call: Calls) -> None:
         call(opwright)
     with pytest.raises(TypeError):
         call(torch)
+
+
+REFLECTED: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda number, tensor: number + tensor,
+    "-": lambda number, tensor: number - tensor,
+    "*": lambda number, tensor: number * tensor,
+    "/": lambda number, tensor: number / tensor,
+    "//": lambda number, tensor: number // tensor,
+    "%": lambda number, tensor: number % tensor,
+    "**": lambda number, tensor: number**tensor,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "uint8"])
+@pytest.mark.parametrize("number", [1, 5, 2.5, -3, True], ids=str)
+@pytest.mark.parametrize("operator", REFLECTED)
+def test_numbers_on_the_left(operator: str, number: Any, dtype: str) -> None:
+    values = [1.5, -2.0, 0.75] if "float" in dtype else [1, 2, 3]
+    if operator == "-" and number is True:  # refused on both sides, as are bool tensors
+        for module in (opwright, torch):
+            with pytest.raises((RuntimeError, NotImplementedError)):
+                number - module.tensor(values, dtype=getattr(module, dtype))
+        return
+    ours, theirs = (
+        REFLECTED[operator](number, module.tensor(values, dtype=getattr(module, dtype))) for module in (opwright, torch)
+    )
+    assert str(theirs.dtype) == f"torch.{ours.dtype}"
+    if operator == "**":  # by the math library, which rounds the last digit as it likes
+        assert ours.tolist() == pytest.approx(theirs.tolist(), rel=1e-5, nan_ok=True)
+    else:
+        assert ours.tolist() == theirs.tolist()

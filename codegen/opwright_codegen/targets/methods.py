@@ -23,14 +23,13 @@ TEMPLATE = "methods.py.j2"
 
 @dataclass(frozen=True, slots=True)
 class PythonOperator:
-    """A special method: `function` is called with the operands, `swapped` where the Tensor is the right one.
+    """A special method: it returns `value`, an expression over `self` and `other`.
 
     `operator` serves two Tensors directly, '' where no overload takes them; `rest` are the defaults passed with them.
     """
 
     name: str
-    function: str
-    swapped: bool
+    value: str
     is_unary: bool
     is_inplace: bool
     operator: str
@@ -82,7 +81,7 @@ def python_operators(view: NamespaceView) -> list[PythonOperator]:
             found.append(_binary(f"__i{name}__", inplace, view, is_inplace=True))
     found += [_binary(f"__{name}__", name, view) for name in _COMPARISONS if name in view.packets]
     found += [
-        PythonOperator(f"__{name}__", f"ops.{view.names.packets[base].function}", False, True, False, "", "")
+        PythonOperator(f"__{name}__", f"{_function(base, view)}(self)", True, False, "", "")
         for name, base in _UNARY.items()
         if base in view.packets
     ]
@@ -90,22 +89,28 @@ def python_operators(view: NamespaceView) -> list[PythonOperator]:
 
 
 def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = False) -> PythonOperator:
-    function = f"ops.{view.names.packets[base].function}"
+    value = f"{_function(base, view)}(self, other)"
     direct = next((o for o in view.packets[base] if _takes_two_tensors(o)), None)
     if direct is None:
-        return PythonOperator(name, function, False, False, is_inplace, "", "")
+        return PythonOperator(name, value, False, is_inplace, "", "")
     rest = "".join(f", {p.default}" for p in direct.parameters[2:])
-    return PythonOperator(name, function, False, False, is_inplace, f"ops.{direct.private}", rest)
+    return PythonOperator(name, value, False, is_inplace, f"ops.{direct.private}", rest)
 
 
 def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
-    """`number - tensor`: `rsub` where there is one, else the operator itself with swapped operands."""
-    reflected = f"r{base}"
-    if reflected in view.packets:
-        function = f"ops.{view.names.packets[reflected].function}"
-        return PythonOperator(f"__r{name}__", function, False, False, False, "", "")
-    function = f"ops.{view.names.packets[base].function}"
-    return PythonOperator(f"__r{name}__", function, True, False, False, "", "")
+    """`number - tensor`: `rsub` where there is one, else the operator itself with swapped operands. `number / tensor`
+    multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing."""
+    if f"r{base}" in view.packets:
+        value = f"{_function(f'r{base}', view)}(self, other)"
+    elif name == "truediv" and {"reciprocal", "mul"} <= view.packets.keys():
+        value = f"{_function('mul', view)}({_function('reciprocal', view)}(self), other)"
+    else:
+        value = f"{_function(base, view)}(other, self)"
+    return PythonOperator(f"__r{name}__", value, False, False, "", "")
+
+
+def _function(base: str, view: NamespaceView) -> str:
+    return f"ops.{view.names.packets[base].function}"
 
 
 def _takes_two_tensors(view: OperatorView) -> bool:
