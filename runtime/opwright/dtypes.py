@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, Final
 
 import ml_dtypes
@@ -254,4 +255,9 @@ def _fits(value: complex, dtype: DType) -> bool:
         return math.isfinite(value) and low <= value <= int(info.max)
     if not math.isfinite(value):
         return True
-    return abs(value) <= float(ml_dtypes.finfo(to_real(dtype)).max)
+    return abs(value) <= _largest(to_real(dtype))
+
+
+@cache
+def _largest(dtype: DType) -> float:
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]

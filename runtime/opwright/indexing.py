@@ -16,6 +16,8 @@ import numpy as np
 from opwright.devices import is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 
+_SIMPLE = frozenset((int, bool, slice))
+_MASKS = frozenset((bool_, uint8))
 _stubs: dict[str, Callable[..., Any]] = {}
 
 
@@ -65,8 +67,13 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
     """The view that the basic indices make, and the other indices by the dimension of it that they begin at."""
     items = [_as_item(each) for each in index]
-    named = sum(_consumed(each) for each in items)
-    if sum(each is Ellipsis for each in items) > 1:
+    named = ellipses = 0
+    for item in items:
+        if item is Ellipsis:
+            ellipses += 1
+        else:
+            named += _consumed(item)
+    if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     ndim = len(self.shape)
     if named > ndim:
@@ -81,9 +88,9 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
             viewed, dim = _call("unsqueeze", "default", viewed, dim), dim + 1
         elif type(item) is int:
             viewed = _select(viewed, dim, item)
-        elif isinstance(item, slice):
+        elif type(item) is slice:
             viewed, dim = _sliced(viewed, dim, item), dim + 1
-        elif isinstance(item, bool):
+        elif type(item) is bool:
             viewed = _call("unsqueeze", "default", viewed, dim)
             indices[dim], dim = np.zeros(1 if item else 0, np.int64), dim + 1
         else:
@@ -96,15 +103,17 @@ _ZERO_DIM = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0
 
 def _as_item(index: Any) -> Any:
     """One index as an int, bool, slice, None, Ellipsis, or a tensor or array. Raises IndexError for anything else."""
-    if index is None or index is Ellipsis or type(index) in (int, bool) or isinstance(index, slice):
+    if index is None or index is Ellipsis or type(index) in _SIMPLE:
         return index
+    if isinstance(index, Indexable):
+        return _as_scalar_index(index)
     if isinstance(index, (int, np.integer)):
         return int(index)
     if isinstance(index, np.bool_):
         return bool(index)
     if isinstance(index, (list, range)):
         index = _as_array(index)
-    if isinstance(index, Indexable) or is_array(index):
+    if is_array(index):
         return _as_scalar_index(index)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None, and tensors, arrays and lists of them are valid indices "
@@ -139,16 +148,17 @@ def _shape(index: Any) -> tuple[int, ...]:
 
 
 def _is_mask(index: Any) -> bool:
-    return bool(index.dtype == bool_ or index.dtype == uint8)
+    return index.dtype in _MASKS
 
 
 def _consumed(item: Any) -> int:
     """How many dimensions an index takes: a mask as many as it has."""
-    if item is None or item is Ellipsis or isinstance(item, bool):
-        return 0
-    if isinstance(item, (int, slice)) or not _is_mask(item):
+    kind = type(item)
+    if kind is int or kind is slice:
         return 1
-    return len(item.shape)
+    if item is None or item is Ellipsis or kind is bool:
+        return 0
+    return len(item.shape) if _is_mask(item) else 1
 
 
 def _select(viewed: Any, dim: int, place: int) -> Any:

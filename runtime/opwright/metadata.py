@@ -14,7 +14,7 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
-from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
 from opwright.layouts import Shape
 from opwright.promotion import castable
 from opwright.storage import new_array, resize, stride_over
@@ -33,6 +33,7 @@ _PARTIAL_OVERLAP = (
 
 
 _MEMO_LIMIT = 4096
+_EXACT = frozenset((source, to) for source in CANONICAL for to in CANONICAL if np.can_cast(source, to))
 
 
 class Form:
@@ -179,7 +180,7 @@ class Plan:
                 return wrapped_scalar(operand, form.compute)
             rounded = wrapped_scalar(operand, form.common)
             return rounded if form.common is form.compute else rounded.astype(form.compute)
-        if form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
+        if operand.dtype is not form.common is not form.compute and not (form.exact_scalars and operand.ndim == 0):
             operand = cast_array(operand, form.common)
         return cast_array(operand, form.compute)
 
@@ -321,6 +322,8 @@ def cast_array(array: Array, dtype: DType) -> Array:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c" and dtype.kind != "b":
         array = array.real
+    if (array.dtype, dtype) in _EXACT:  # nothing to warn of
+        return array.astype(dtype)
     with np.errstate(all="ignore"):
         return array.astype(dtype)
 

@@ -234,7 +234,7 @@ def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
     plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
     if device is None:
         device = plan.device
-    return opwright.ops.aten.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=device)
+    return opwright.ops.aten.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
 
 
 def full_of_empty(

@@ -57,9 +57,17 @@ def arange(
     """start, start + step, … below `end`."""
     plan = rules.arange(start, end, step, dtype=dtype)
     (length,) = plan.shape
-    if plan.dtype in FLOATING:
-        return (xp.arange(length, dtype="float64") * step + start).astype(plan.dtype)
-    return xp.arange(length, dtype=int64) * int(step) + int(start)
+    if plan.dtype not in FLOATING:
+        return _spaced(xp.arange(length, dtype=int64), int(start), int(step))
+    return _spaced(xp.arange(length, dtype="float64"), start, step).astype(plan.dtype, copy=False)
+
+
+def _spaced(counted: Array, start: float, step: float) -> Array:
+    if step != 1:
+        counted *= step
+    if start != 0:
+        counted += start
+    return counted
 
 
 def linspace(
