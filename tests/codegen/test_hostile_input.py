@@ -134,7 +134,7 @@ WORDS = (
     "wrap", "wrap_view", "rules", "math", "dtypes", "made", "zip", "ARRAYS", "eval", "exec", "print", "__import__",
     "__class__", "__builtins__", "__debug__", "class", "from", "lambda", "match", "async", "_", "__", "self_", "_self",
     "y_", "_y", "KeyError", "TypeError", "out", "range", "len", "any", "NDArray", "Any", "Scalar", "hostile_kernels",
-    "hostile_kernels_kernels", "annotations", "register", "call", "convert", "name", "operator",
+    "hostile_kernels_kernels", "annotations", "register", "call", "convert", "name", "operator", "more",
 )  # fmt: skip
 KERNELS = """\
 from opwright import rules
