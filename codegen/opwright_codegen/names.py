@@ -34,7 +34,7 @@ RESERVED = frozenset(
         "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType", "Device",
         "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
-        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeVar", "A", "__all__", "__debug__",
+        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "A", "__all__", "__debug__",
         "__annotations__", "__annotate__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__",
         "__doc__", "__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__",
         "active_modes", "annotations", "builtins", "declare", "install", "is_int_list", "ndarray", "overload", "packet",

@@ -2067,7 +2067,7 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.like(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     return wrap(plan.lay_out(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate)))
 
@@ -2361,7 +2361,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.fill_with_number(cp, self_, value)))
 
@@ -2375,7 +2375,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.fill_with_zero(cp, self_)))
 
@@ -4605,7 +4605,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.like(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -4615,7 +4615,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.like(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(cp, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -4895,7 +4895,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
@@ -4904,7 +4904,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(cp, self_, value, out=plan.out(target)), target)
@@ -4931,7 +4931,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)
@@ -4940,7 +4940,7 @@ def zero_out(self: Tensor, out: Tensor) -> Tensor:
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_zero(cp, self_, out=plan.out(target)), target)

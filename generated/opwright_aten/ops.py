@@ -243,7 +243,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -277,7 +277,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -310,7 +310,7 @@ def sub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub_Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -344,7 +344,7 @@ def sub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub_Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -377,7 +377,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsub_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsub_Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -411,7 +411,7 @@ def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsub_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsub_Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -441,7 +441,7 @@ def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -473,7 +473,7 @@ def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -503,7 +503,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -535,7 +535,7 @@ def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -568,7 +568,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Tensor_mode.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Tensor_mode.call(self, other, rounding_mode)
     return kernel(self, other, rounding_mode)
 
@@ -601,7 +601,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div__Tensor_mode.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div__Tensor_mode.call(self, other, rounding_mode)
     return kernel(self, other, rounding_mode)
 
@@ -634,7 +634,7 @@ def div_out_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None, out:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_out_mode.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_out_mode.call(self, other, rounding_mode, out)
     return kernel(self, other, rounding_mode, out)
 
@@ -669,7 +669,7 @@ def div_Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Scalar_mode.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Scalar_mode.call(self, other, rounding_mode)
     return kernel(self, other, rounding_mode)
 
@@ -699,7 +699,7 @@ def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide_default.call(self, other)
     return kernel(self, other)
 
@@ -729,7 +729,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -760,7 +760,7 @@ def floor_divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -792,7 +792,7 @@ def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -822,7 +822,7 @@ def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -854,7 +854,7 @@ def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -886,7 +886,7 @@ def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Scalar_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Scalar_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -916,7 +916,7 @@ def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Tensor_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Tensor_Tensor.call(self, exponent)
     return kernel(self, exponent)
 
@@ -946,7 +946,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow__Tensor.call(self, exponent)
     return kernel(self, exponent)
 
@@ -977,7 +977,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Ten
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Tensor_Tensor_out.call(self, exponent, out)
     return kernel(self, exponent, out)
 
@@ -1009,7 +1009,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Tensor_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Tensor_Scalar.call(self, exponent)
     return kernel(self, exponent)
 
@@ -1041,7 +1041,7 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow__Scalar.call(self, exponent)
     return kernel(self, exponent)
 
@@ -1074,7 +1074,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, *, out: Tensor) -> Ten
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Tensor_Scalar_out.call(self, exponent, out)
     return kernel(self, exponent, out)
 
@@ -1106,7 +1106,7 @@ def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Scalar.call(self, exponent)
     return kernel(self, exponent)
 
@@ -1136,7 +1136,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _maximum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _maximum_default.call(self, other)
     return kernel(self, other)
 
@@ -1166,7 +1166,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _minimum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _minimum_default.call(self, other)
     return kernel(self, other)
 
@@ -1196,7 +1196,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _atan2_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _atan2_default.call(self, other)
     return kernel(self, other)
 
@@ -1230,7 +1230,7 @@ def clamp_default(self: Tensor, min: Scalar | None = None, max: Scalar | None = 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp_default.call(self, min, max)
     return kernel(self, min, max)
 
@@ -1269,7 +1269,7 @@ def clamp_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = N
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp_Tensor.call(self, min, max)
     return kernel(self, min, max)
 
@@ -1299,7 +1299,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_self.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_self.call(condition, self, other)
     return kernel(condition, self, other)
 
@@ -1331,7 +1331,7 @@ def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_ScalarSelf.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_ScalarSelf.call(condition, self, other)
     return kernel(condition, self, other)
 
@@ -1363,7 +1363,7 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_ScalarOther.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_ScalarOther.call(condition, self, other)
     return kernel(condition, self, other)
 
@@ -1397,7 +1397,7 @@ def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_Scalar.call(condition, self, other)
     return kernel(condition, self, other)
 
@@ -1427,7 +1427,7 @@ def neg_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _neg_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _neg_default.call(self)
     return kernel(self)
 
@@ -1457,7 +1457,7 @@ def abs_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _abs_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _abs_default.call(self)
     return kernel(self)
 
@@ -1487,7 +1487,7 @@ def exp_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_default.call(self)
     return kernel(self)
 
@@ -1517,7 +1517,7 @@ def expm1_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expm1_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expm1_default.call(self)
     return kernel(self)
 
@@ -1547,7 +1547,7 @@ def log_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log_default.call(self)
     return kernel(self)
 
@@ -1577,7 +1577,7 @@ def log1p_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log1p_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log1p_default.call(self)
     return kernel(self)
 
@@ -1607,7 +1607,7 @@ def log2_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log2_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log2_default.call(self)
     return kernel(self)
 
@@ -1637,7 +1637,7 @@ def sqrt_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sqrt_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sqrt_default.call(self)
     return kernel(self)
 
@@ -1667,7 +1667,7 @@ def sin_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sin_default.call(self)
     return kernel(self)
 
@@ -1697,7 +1697,7 @@ def cos_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cos_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cos_default.call(self)
     return kernel(self)
 
@@ -1727,7 +1727,7 @@ def tan_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tan_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tan_default.call(self)
     return kernel(self)
 
@@ -1757,7 +1757,7 @@ def tanh_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tanh_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tanh_default.call(self)
     return kernel(self)
 
@@ -1787,7 +1787,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _reciprocal_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _reciprocal_default.call(self)
     return kernel(self)
 
@@ -1817,7 +1817,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsqrt_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsqrt_default.call(self)
     return kernel(self)
 
@@ -1847,7 +1847,7 @@ def sigmoid_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sigmoid_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sigmoid_default.call(self)
     return kernel(self)
 
@@ -1877,7 +1877,7 @@ def floor_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_default.call(self)
     return kernel(self)
 
@@ -1907,7 +1907,7 @@ def ceil_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ceil_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ceil_default.call(self)
     return kernel(self)
 
@@ -1937,7 +1937,7 @@ def trunc_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _trunc_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _trunc_default.call(self)
     return kernel(self)
 
@@ -1967,7 +1967,7 @@ def round_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round_default.call(self)
     return kernel(self)
 
@@ -2000,7 +2000,7 @@ def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round_decimals.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round_decimals.call(self, decimals)
     return kernel(self, decimals)
 
@@ -2030,7 +2030,7 @@ def sign_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sign_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sign_default.call(self)
     return kernel(self)
 
@@ -2060,7 +2060,7 @@ def relu_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _relu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _relu_default.call(self)
     return kernel(self)
 
@@ -2093,7 +2093,7 @@ def gelu_default(self: Tensor, *, approximate: str = "none") -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gelu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gelu_default.call(self, approximate)
     return kernel(self, approximate)
 
@@ -2123,7 +2123,7 @@ def square(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _square.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _square.call(self)
     return kernel(self)
 
@@ -2153,7 +2153,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_not_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_not_default.call(self)
     return kernel(self)
 
@@ -2183,7 +2183,7 @@ def logical_not_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_not_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_not_default.call(self)
     return kernel(self)
 
@@ -2213,7 +2213,7 @@ def isnan_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _isnan_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _isnan_default.call(self)
     return kernel(self)
 
@@ -2243,7 +2243,7 @@ def isfinite(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _isfinite.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _isfinite.call(self)
     return kernel(self)
 
@@ -2273,7 +2273,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2305,7 +2305,7 @@ def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2337,7 +2337,7 @@ def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Scalar_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Scalar_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2367,7 +2367,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2399,7 +2399,7 @@ def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2431,7 +2431,7 @@ def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Scalar_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Scalar_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2461,7 +2461,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2493,7 +2493,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2525,7 +2525,7 @@ def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Scalar_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Scalar_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2555,7 +2555,7 @@ def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_and_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_and_default.call(self, other)
     return kernel(self, other)
 
@@ -2585,7 +2585,7 @@ def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_or_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_or_default.call(self, other)
     return kernel(self, other)
 
@@ -2615,7 +2615,7 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_xor_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_xor_default.call(self, other)
     return kernel(self, other)
 
@@ -2645,7 +2645,7 @@ def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2677,7 +2677,7 @@ def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2707,7 +2707,7 @@ def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2739,7 +2739,7 @@ def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2769,7 +2769,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2801,7 +2801,7 @@ def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2831,7 +2831,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2863,7 +2863,7 @@ def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2893,7 +2893,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2925,7 +2925,7 @@ def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -2955,7 +2955,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge_Tensor.call(self, other)
     return kernel(self, other)
 
@@ -2987,7 +2987,7 @@ def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge_Scalar.call(self, other)
     return kernel(self, other)
 
@@ -3029,7 +3029,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _isclose.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _isclose.call(self, other, rtol, atol, equal_nan)
     return kernel(self, other, rtol, atol, equal_nan)
 
@@ -3071,7 +3071,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _allclose.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _allclose.call(self, other, rtol, atol, equal_nan)
     return kernel(self, other, rtol, atol, equal_nan)
 
@@ -3101,7 +3101,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _equal.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _equal.call(self, other)
     return kernel(self, other)
 
@@ -3134,7 +3134,7 @@ def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum_default.call(self, dtype)
     return kernel(self, dtype)
 
@@ -3177,7 +3177,7 @@ def sum_dim_IntList(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum_dim_IntList.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum_dim_IntList.call(self, dim, keepdim, dtype)
     return kernel(self, dim, keepdim, dtype)
 
@@ -3210,7 +3210,7 @@ def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _prod_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _prod_default.call(self, dtype)
     return kernel(self, dtype)
 
@@ -3247,7 +3247,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _prod_dim_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _prod_dim_int.call(self, dim, keepdim, dtype)
     return kernel(self, dim, keepdim, dtype)
 
@@ -3280,7 +3280,7 @@ def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mean_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mean_default.call(self, dtype)
     return kernel(self, dtype)
 
@@ -3313,7 +3313,7 @@ def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor)
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mean_dtype_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mean_dtype_out.call(self, dtype, out)
     return kernel(self, dtype, out)
 
@@ -3356,7 +3356,7 @@ def mean_dim(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mean_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mean_dim.call(self, dim, keepdim, dtype)
     return kernel(self, dim, keepdim, dtype)
 
@@ -3390,7 +3390,7 @@ def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amax_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3424,7 +3424,7 @@ def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amin_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3454,7 +3454,7 @@ def any_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_default.call(self)
     return kernel(self)
 
@@ -3485,7 +3485,7 @@ def any_all_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_all_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_all_out.call(self, out)
     return kernel(self, out)
 
@@ -3519,7 +3519,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_dim.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3553,7 +3553,7 @@ def any_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_dims.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_dims.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3583,7 +3583,7 @@ def all_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_default.call(self)
     return kernel(self)
 
@@ -3614,7 +3614,7 @@ def all_all_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_all_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_all_out.call(self, out)
     return kernel(self, out)
 
@@ -3648,7 +3648,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_dim.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3682,7 +3682,7 @@ def all_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_dims.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_dims.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3716,7 +3716,7 @@ def argmax_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmax_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3750,7 +3750,7 @@ def argmin_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmin_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3780,7 +3780,7 @@ def max_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _max_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _max_default.call(self)
     return kernel(self)
 
@@ -3811,7 +3811,7 @@ def max_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _max_unary_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _max_unary_out.call(self, out)
     return kernel(self, out)
 
@@ -3845,7 +3845,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _max_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _max_dim.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -3889,7 +3889,7 @@ def max_dim_max(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _max_dim_max.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _max_dim_max.call(self, dim, keepdim, max, max_values)
     return kernel(self, dim, keepdim, max, max_values)
 
@@ -3919,7 +3919,7 @@ def max_other(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _max_other.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _max_other.call(self, other)
     return kernel(self, other)
 
@@ -3949,7 +3949,7 @@ def min_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _min_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _min_default.call(self)
     return kernel(self)
 
@@ -3980,7 +3980,7 @@ def min_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _min_unary_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _min_unary_out.call(self, out)
     return kernel(self, out)
 
@@ -4014,7 +4014,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _min_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _min_dim.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -4058,7 +4058,7 @@ def min_dim_min(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _min_dim_min.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _min_dim_min.call(self, dim, keepdim, min, min_indices)
     return kernel(self, dim, keepdim, min, min_indices)
 
@@ -4088,7 +4088,7 @@ def min_other(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _min_other.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _min_other.call(self, other)
     return kernel(self, other)
 
@@ -4120,7 +4120,7 @@ def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _var_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _var_default.call(self, unbiased)
     return kernel(self, unbiased)
 
@@ -4156,7 +4156,7 @@ def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _var_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _var_dim.call(self, dim, unbiased, keepdim)
     return kernel(self, dim, unbiased, keepdim)
 
@@ -4199,7 +4199,7 @@ def var_correction(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _var_correction.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _var_correction.call(self, dim, correction, keepdim)
     return kernel(self, dim, correction, keepdim)
 
@@ -4231,7 +4231,7 @@ def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _std_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _std_default.call(self, unbiased)
     return kernel(self, unbiased)
 
@@ -4267,7 +4267,7 @@ def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _std_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _std_dim.call(self, dim, unbiased, keepdim)
     return kernel(self, dim, unbiased, keepdim)
 
@@ -4310,7 +4310,7 @@ def std_correction(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _std_correction.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _std_correction.call(self, dim, correction, keepdim)
     return kernel(self, dim, correction, keepdim)
 
@@ -4345,7 +4345,7 @@ def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) ->
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumsum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumsum_default.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -4380,7 +4380,7 @@ def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumprod_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumprod_default.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -4410,7 +4410,7 @@ def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mm_default.call(self, mat2)
     return kernel(self, mat2)
 
@@ -4440,7 +4440,7 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bmm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bmm_default.call(self, mat2)
     return kernel(self, mat2)
 
@@ -4470,7 +4470,7 @@ def mv_default(self: Tensor, vec: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mv_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mv_default.call(self, vec)
     return kernel(self, vec)
 
@@ -4500,7 +4500,7 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _dot_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _dot_default.call(self, tensor)
     return kernel(self, tensor)
 
@@ -4535,7 +4535,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1,
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _addmm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _addmm_default.call(self, mat1, mat2, beta, alpha)
     return kernel(self, mat1, mat2, beta, alpha)
 
@@ -4565,7 +4565,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _matmul.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _matmul.call(self, other)
     return kernel(self, other)
 
@@ -4595,7 +4595,7 @@ def alias(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _alias.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _alias.call(self)
     return kernel(self)
 
@@ -4625,7 +4625,7 @@ def detach(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _detach.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _detach.call(self)
     return kernel(self)
 
@@ -4659,7 +4659,7 @@ def view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _view.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _view.call(self, size)
     return kernel(self, size)
 
@@ -4693,7 +4693,7 @@ def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _transpose_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _transpose_int.call(self, dim0, dim1)
     return kernel(self, dim0, dim1)
 
@@ -4723,7 +4723,7 @@ def t(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _t.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _t.call(self)
     return kernel(self)
 
@@ -4753,7 +4753,7 @@ def numpy_T(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _numpy_T.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _numpy_T.call(self)
     return kernel(self)
 
@@ -4787,7 +4787,7 @@ def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _permute.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _permute.call(self, dims)
     return kernel(self, dims)
 
@@ -4824,7 +4824,7 @@ def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool =
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expand.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expand.call(self, size, implicit)
     return kernel(self, size, implicit)
 
@@ -4858,7 +4858,7 @@ def select_int(self: Tensor, dim: int, index: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _select_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _select_int.call(self, dim, index)
     return kernel(self, dim, index)
 
@@ -4902,7 +4902,7 @@ def slice_Tensor(self: Tensor, dim: int = 0, start: int | None = None, end: int 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _slice_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _slice_Tensor.call(self, dim, start, end, step)
     return kernel(self, dim, start, end, step)
 
@@ -4934,7 +4934,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _unsqueeze.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _unsqueeze.call(self, dim)
     return kernel(self, dim)
 
@@ -4964,7 +4964,7 @@ def squeeze_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _squeeze_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _squeeze_default.call(self)
     return kernel(self)
 
@@ -4996,7 +4996,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _squeeze_dim.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _squeeze_dim.call(self, dim)
     return kernel(self, dim)
 
@@ -5030,7 +5030,7 @@ def squeeze_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _squeeze_dims.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _squeeze_dims.call(self, dim)
     return kernel(self, dim)
 
@@ -5066,7 +5066,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _diagonal.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _diagonal.call(self, offset, dim1, dim2)
     return kernel(self, offset, dim1, dim2)
 
@@ -5100,7 +5100,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _split_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _split_Tensor.call(self, split_size, dim)
     return kernel(self, split_size, dim)
 
@@ -5134,7 +5134,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _split_with_sizes.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _split_with_sizes.call(self, split_sizes, dim)
     return kernel(self, split_sizes, dim)
 
@@ -5166,7 +5166,7 @@ def unbind_int(self: Tensor, dim: int = 0) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _unbind_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _unbind_int.call(self, dim)
     return kernel(self, dim)
 
@@ -5202,7 +5202,7 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _as_strided.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _as_strided.call(self, size, stride, storage_offset)
     return kernel(self, size, stride, storage_offset)
 
@@ -5236,7 +5236,7 @@ def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> list[T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _split_sizes.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _split_sizes.call(self, split_size, dim)
     return kernel(self, split_size, dim)
 
@@ -5270,7 +5270,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _chunk.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _chunk.call(self, chunks, dim)
     return kernel(self, chunks, dim)
 
@@ -5304,7 +5304,7 @@ def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _reshape.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _reshape.call(self, shape)
     return kernel(self, shape)
 
@@ -5338,7 +5338,7 @@ def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _flatten_using_ints.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _flatten_using_ints.call(self, start_dim, end_dim)
     return kernel(self, start_dim, end_dim)
 
@@ -5368,7 +5368,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expand_as.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expand_as.call(self, other)
     return kernel(self, other)
 
@@ -5404,7 +5404,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _narrow.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _narrow.call(self, dim, start, length)
     return kernel(self, dim, start, length)
 
@@ -5438,7 +5438,7 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _movedim_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _movedim_int.call(self, source, destination)
     return kernel(self, source, destination)
 
@@ -5472,7 +5472,7 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _movedim_intlist.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _movedim_intlist.call(self, source, destination)
     return kernel(self, source, destination)
 
@@ -5502,7 +5502,7 @@ def cat_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cat_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cat_default.call(tensors, dim)
     return kernel(tensors, dim)
 
@@ -5532,7 +5532,7 @@ def stack_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _stack_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _stack_default.call(tensors, dim)
     return kernel(tensors, dim)
 
@@ -5561,7 +5561,7 @@ def index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_Tensor.call(self, indices)
     return kernel(self, indices)
 
@@ -5597,7 +5597,7 @@ def index_put_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_put_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_put_default.call(self, indices, values, accumulate)
     return kernel(self, indices, values, accumulate)
 
@@ -5629,7 +5629,7 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_select_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_select_default.call(self, dim, index)
     return kernel(self, dim, index)
 
@@ -5664,7 +5664,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool =
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gather_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gather_default.call(self, dim, index, sparse_grad)
     return kernel(self, dim, index, sparse_grad)
 
@@ -5696,7 +5696,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill_Scalar.call(self, mask, value)
     return kernel(self, mask, value)
 
@@ -5726,7 +5726,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill_Tensor.call(self, mask, value)
     return kernel(self, mask, value)
 
@@ -5756,7 +5756,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_select.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_select.call(self, mask)
     return kernel(self, mask)
 
@@ -5786,7 +5786,7 @@ def nonzero(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _nonzero.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _nonzero.call(self)
     return kernel(self)
 
@@ -5816,7 +5816,7 @@ def where_default(condition: Tensor) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_default.call(condition)
     return kernel(condition)
 
@@ -5848,7 +5848,7 @@ def tril_default(self: Tensor, diagonal: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tril_default.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -5880,7 +5880,7 @@ def triu_default(self: Tensor, diagonal: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _triu_default.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -5914,7 +5914,7 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __softmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __softmax_default.call(self, dim, half_to_float)
     return kernel(self, dim, half_to_float)
 
@@ -5948,7 +5948,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __log_softmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __log_softmax_default.call(self, dim, half_to_float)
     return kernel(self, dim, half_to_float)
 
@@ -5982,7 +5982,7 @@ def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softmax_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _softmax_int.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -6016,7 +6016,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log_softmax_int.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log_softmax_int.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -6072,7 +6072,7 @@ def native_layer_norm_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _native_layer_norm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _native_layer_norm_default.call(input, normalized_shape, weight, bias, eps)
     return kernel(input, normalized_shape, weight, bias, eps)
 
@@ -6133,7 +6133,7 @@ def layer_norm(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _layer_norm.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _layer_norm.call(input, normalized_shape, weight, bias, eps, cudnn_enable)
     return kernel(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
@@ -6189,7 +6189,7 @@ def empty_memory_format(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _empty_memory_format.call(size, dtype, layout, device, pin_memory, memory_format)
     return kernel(size, dtype, layout, device, pin_memory, memory_format)
 
@@ -6243,7 +6243,7 @@ def empty_strided(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _empty_strided.call(size, stride, dtype, layout, device, pin_memory)
     return kernel(size, stride, dtype, layout, device, pin_memory)
 
@@ -6295,7 +6295,7 @@ def zeros(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zeros.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
@@ -6347,7 +6347,7 @@ def ones(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ones.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
@@ -6401,7 +6401,7 @@ def full(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _full.call(size, fill_value, dtype, layout, device, pin_memory)
     return kernel(size, fill_value, dtype, layout, device, pin_memory)
 
@@ -6450,7 +6450,7 @@ def scalar_tensor(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scalar_tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scalar_tensor.call(s, dtype, layout, device, pin_memory)
     return kernel(s, dtype, layout, device, pin_memory)
 
@@ -6500,7 +6500,7 @@ def arange_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _arange_default.call(end, dtype, layout, device, pin_memory)
     return kernel(end, dtype, layout, device, pin_memory)
 
@@ -6554,7 +6554,7 @@ def arange_start(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _arange_start.call(start, end, dtype, layout, device, pin_memory)
     return kernel(start, end, dtype, layout, device, pin_memory)
 
@@ -6612,7 +6612,7 @@ def arange_start_step(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _arange_start_step.call(start, end, step, dtype, layout, device, pin_memory)
     return kernel(start, end, step, dtype, layout, device, pin_memory)
 
@@ -6670,7 +6670,7 @@ def linspace(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _linspace.call(start, end, steps, dtype, layout, device, pin_memory)
     return kernel(start, end, steps, dtype, layout, device, pin_memory)
 
@@ -6718,7 +6718,7 @@ def eye_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eye_default.call(n, dtype, layout, device, pin_memory)
     return kernel(n, dtype, layout, device, pin_memory)
 
@@ -6772,7 +6772,7 @@ def eye_m(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eye_m.call(n, m, dtype, layout, device, pin_memory)
     return kernel(n, m, dtype, layout, device, pin_memory)
 
@@ -6830,7 +6830,7 @@ def empty_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -6888,7 +6888,7 @@ def zeros_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -6946,7 +6946,7 @@ def ones_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -7008,7 +7008,7 @@ def full_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
@@ -7066,7 +7066,7 @@ def rand_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rand_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -7124,7 +7124,7 @@ def randn_like(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randn_like.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -7184,7 +7184,7 @@ def new_empty(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _new_empty.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _new_empty.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
@@ -7246,7 +7246,7 @@ def new_empty_strided(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _new_empty_strided.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
     return kernel(self, size, stride, dtype, layout, device, pin_memory)
 
@@ -7306,7 +7306,7 @@ def new_zeros(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _new_zeros.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
@@ -7366,7 +7366,7 @@ def new_ones(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _new_ones.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _new_ones.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
@@ -7428,7 +7428,7 @@ def new_full(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _new_full.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
     return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
 
@@ -7480,7 +7480,7 @@ def rand_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rand_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rand_default.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
@@ -7536,7 +7536,7 @@ def rand_generator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rand_generator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rand_generator.call(size, generator, dtype, layout, device, pin_memory)
     return kernel(size, generator, dtype, layout, device, pin_memory)
 
@@ -7588,7 +7588,7 @@ def randn_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randn_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randn_default.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
@@ -7644,7 +7644,7 @@ def randn_generator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randn_generator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randn_generator.call(size, generator, dtype, layout, device, pin_memory)
     return kernel(size, generator, dtype, layout, device, pin_memory)
 
@@ -7698,7 +7698,7 @@ def randint_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randint_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randint_default.call(high, size, dtype, layout, device, pin_memory)
     return kernel(high, size, dtype, layout, device, pin_memory)
 
@@ -7756,7 +7756,7 @@ def randint_generator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randint_generator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randint_generator.call(high, size, generator, dtype, layout, device, pin_memory)
     return kernel(high, size, generator, dtype, layout, device, pin_memory)
 
@@ -7814,7 +7814,7 @@ def randint_low(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randint_low.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randint_low.call(low, high, size, dtype, layout, device, pin_memory)
     return kernel(low, high, size, dtype, layout, device, pin_memory)
 
@@ -7876,7 +7876,7 @@ def randint_low_generator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randint_low_generator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randint_low_generator.call(low, high, size, generator, dtype, layout, device, pin_memory)
     return kernel(low, high, size, generator, dtype, layout, device, pin_memory)
 
@@ -7925,7 +7925,7 @@ def randperm_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randperm_default.call(n, dtype, layout, device, pin_memory)
     return kernel(n, dtype, layout, device, pin_memory)
 
@@ -7979,7 +7979,7 @@ def randperm_generator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _randperm_generator.call(n, generator, dtype, layout, device, pin_memory)
     return kernel(n, generator, dtype, layout, device, pin_memory)
 
@@ -8035,7 +8035,7 @@ def normal_default(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generat
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _normal_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _normal_default.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
@@ -8089,7 +8089,7 @@ def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random_to.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random_to.call(self, to, generator)
     return kernel(self, to, generator)
 
@@ -8122,7 +8122,7 @@ def random_default(self: Tensor, *, generator: Generator | None = None) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random_default.call(self, generator)
     return kernel(self, generator)
 
@@ -8155,7 +8155,7 @@ def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_default.call(self, generator)
     return kernel(self, generator)
 
@@ -8190,7 +8190,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_p.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_p.call(self, p, generator)
     return kernel(self, p, generator)
 
@@ -8225,7 +8225,7 @@ def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | Non
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli__float.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli__float.call(self, p, generator)
     return kernel(self, p, generator)
 
@@ -8260,7 +8260,7 @@ def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_float_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_float_out.call(self, p, generator, out)
     return kernel(self, p, generator, out)
 
@@ -8293,7 +8293,7 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_Tensor.call(self, p, generator)
     return kernel(self, p, generator)
 
@@ -8325,7 +8325,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copy_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _copy_default.call(self, src, non_blocking)
     return kernel(self, src, non_blocking)
 
@@ -8357,7 +8357,7 @@ def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill_Scalar.call(self, value)
     return kernel(self, value)
 
@@ -8387,7 +8387,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill_Tensor.call(self, value)
     return kernel(self, value)
 
@@ -8417,7 +8417,7 @@ def zero_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zero_default.call(self)
     return kernel(self)
 
@@ -8450,7 +8450,7 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clone.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clone.call(self, memory_format)
     return kernel(self, memory_format)
 
@@ -8482,7 +8482,7 @@ def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.conti
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _contiguous.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _contiguous.call(self, memory_format)
     return kernel(self, memory_format)
 
@@ -8519,7 +8519,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _resize_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _resize_.call(self, size, memory_format)
     return kernel(self, size, memory_format)
 
@@ -8581,7 +8581,7 @@ def _to_copy(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __to_copy.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
@@ -8647,7 +8647,7 @@ def to_dtype_layout(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _to_dtype_layout.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _to_dtype_layout.call(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
@@ -8701,7 +8701,7 @@ def to_device(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _to_device.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _to_device.call(self, device, dtype, non_blocking, copy, memory_format)
     return kernel(self, device, dtype, non_blocking, copy, memory_format)
 
@@ -8752,7 +8752,7 @@ def to_dtype(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _to_dtype.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _to_dtype.call(self, dtype, non_blocking, copy, memory_format)
     return kernel(self, dtype, non_blocking, copy, memory_format)
 
@@ -8802,7 +8802,7 @@ def to_other(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _to_other.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _to_other.call(self, other, non_blocking, copy, memory_format)
     return kernel(self, other, non_blocking, copy, memory_format)
 
@@ -8832,7 +8832,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _type_as.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _type_as.call(self, other)
     return kernel(self, other)
 
@@ -8862,7 +8862,7 @@ def item(self: Tensor) -> Scalar:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _item.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _item.call(self)
     return kernel(self)
 
@@ -8892,7 +8892,7 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __local_scalar_dense.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __local_scalar_dense.call(self)
     return kernel(self)
 
@@ -8925,7 +8925,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -8958,7 +8958,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add__Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -8993,7 +8993,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Scalar_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -9027,7 +9027,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add__Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -9060,7 +9060,7 @@ def sub_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -9093,7 +9093,7 @@ def sub__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub__Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -9128,7 +9128,7 @@ def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub_Scalar_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -9162,7 +9162,7 @@ def sub__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sub__Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -9195,7 +9195,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsub_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsub_Tensor_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -9230,7 +9230,7 @@ def rsub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsub_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsub_Scalar_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -9261,7 +9261,7 @@ def mul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9291,7 +9291,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -9324,7 +9324,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9356,7 +9356,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mul__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -9387,7 +9387,7 @@ def div_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9417,7 +9417,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -9450,7 +9450,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9482,7 +9482,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -9517,7 +9517,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, *, rounding_mode: str | Non
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div_Scalar_mode_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div_Scalar_mode_out.call(self, other, rounding_mode, out)
     return kernel(self, other, rounding_mode, out)
 
@@ -9552,7 +9552,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _div__Scalar_mode.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _div__Scalar_mode.call(self, other, rounding_mode)
     return kernel(self, other, rounding_mode)
 
@@ -9585,7 +9585,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9617,7 +9617,7 @@ def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_divide__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -9648,7 +9648,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9678,7 +9678,7 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -9711,7 +9711,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9743,7 +9743,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -9776,7 +9776,7 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _remainder_Scalar_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9809,7 +9809,7 @@ def pow_Scalar_out(self: Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pow_Scalar_out.call(self, exponent, out)
     return kernel(self, exponent, out)
 
@@ -9840,7 +9840,7 @@ def maximum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _maximum_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _maximum_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9871,7 +9871,7 @@ def minimum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _minimum_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _minimum_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9902,7 +9902,7 @@ def atan2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _atan2_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _atan2_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -9932,7 +9932,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _atan2_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _atan2_.call(self, other)
     return kernel(self, other)
 
@@ -9967,7 +9967,7 @@ def clamp_out(self: Tensor, min: Scalar | None = None, max: Scalar | None = None
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp_out.call(self, min, max, out)
     return kernel(self, min, max, out)
 
@@ -10001,7 +10001,7 @@ def clamp__default(self: Tensor, min: Scalar | None = None, max: Scalar | None =
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp__default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp__default.call(self, min, max)
     return kernel(self, min, max)
 
@@ -10042,7 +10042,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None = None, max: Tensor | None
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp_Tensor_out.call(self, min, max, out)
     return kernel(self, min, max, out)
 
@@ -10081,7 +10081,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _clamp__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _clamp__Tensor.call(self, min, max)
     return kernel(self, min, max)
 
@@ -10118,7 +10118,7 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, *, out: Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_self_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_self_out.call(condition, self, other, out)
     return kernel(condition, self, other, out)
 
@@ -10149,7 +10149,7 @@ def neg_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _neg_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _neg_out.call(self, out)
     return kernel(self, out)
 
@@ -10179,7 +10179,7 @@ def neg_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _neg_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _neg_.call(self)
     return kernel(self)
 
@@ -10210,7 +10210,7 @@ def abs_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _abs_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _abs_out.call(self, out)
     return kernel(self, out)
 
@@ -10240,7 +10240,7 @@ def abs_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _abs_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _abs_.call(self)
     return kernel(self)
 
@@ -10271,7 +10271,7 @@ def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_out.call(self, out)
     return kernel(self, out)
 
@@ -10301,7 +10301,7 @@ def exp_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_.call(self)
     return kernel(self)
 
@@ -10332,7 +10332,7 @@ def expm1_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expm1_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expm1_out.call(self, out)
     return kernel(self, out)
 
@@ -10362,7 +10362,7 @@ def expm1_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expm1_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expm1_.call(self)
     return kernel(self)
 
@@ -10393,7 +10393,7 @@ def log_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log_out.call(self, out)
     return kernel(self, out)
 
@@ -10423,7 +10423,7 @@ def log_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log_.call(self)
     return kernel(self)
 
@@ -10454,7 +10454,7 @@ def log1p_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log1p_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log1p_out.call(self, out)
     return kernel(self, out)
 
@@ -10484,7 +10484,7 @@ def log1p_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log1p_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log1p_.call(self)
     return kernel(self)
 
@@ -10515,7 +10515,7 @@ def log2_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log2_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log2_out.call(self, out)
     return kernel(self, out)
 
@@ -10545,7 +10545,7 @@ def log2_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log2_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log2_.call(self)
     return kernel(self)
 
@@ -10576,7 +10576,7 @@ def sqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sqrt_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sqrt_out.call(self, out)
     return kernel(self, out)
 
@@ -10606,7 +10606,7 @@ def sqrt_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sqrt_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sqrt_.call(self)
     return kernel(self)
 
@@ -10637,7 +10637,7 @@ def sin_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sin_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sin_out.call(self, out)
     return kernel(self, out)
 
@@ -10667,7 +10667,7 @@ def sin_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sin_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sin_.call(self)
     return kernel(self)
 
@@ -10698,7 +10698,7 @@ def cos_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cos_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cos_out.call(self, out)
     return kernel(self, out)
 
@@ -10728,7 +10728,7 @@ def cos_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cos_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cos_.call(self)
     return kernel(self)
 
@@ -10759,7 +10759,7 @@ def tan_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tan_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tan_out.call(self, out)
     return kernel(self, out)
 
@@ -10789,7 +10789,7 @@ def tan_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tan_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tan_.call(self)
     return kernel(self)
 
@@ -10820,7 +10820,7 @@ def tanh_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tanh_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tanh_out.call(self, out)
     return kernel(self, out)
 
@@ -10850,7 +10850,7 @@ def tanh_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tanh_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tanh_.call(self)
     return kernel(self)
 
@@ -10881,7 +10881,7 @@ def reciprocal_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _reciprocal_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _reciprocal_out.call(self, out)
     return kernel(self, out)
 
@@ -10911,7 +10911,7 @@ def reciprocal_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _reciprocal_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _reciprocal_.call(self)
     return kernel(self)
 
@@ -10942,7 +10942,7 @@ def rsqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsqrt_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsqrt_out.call(self, out)
     return kernel(self, out)
 
@@ -10972,7 +10972,7 @@ def rsqrt_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsqrt_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsqrt_.call(self)
     return kernel(self)
 
@@ -11003,7 +11003,7 @@ def sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sigmoid_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sigmoid_out.call(self, out)
     return kernel(self, out)
 
@@ -11033,7 +11033,7 @@ def sigmoid_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sigmoid_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sigmoid_.call(self)
     return kernel(self)
 
@@ -11064,7 +11064,7 @@ def floor_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_out.call(self, out)
     return kernel(self, out)
 
@@ -11094,7 +11094,7 @@ def floor_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_.call(self)
     return kernel(self)
 
@@ -11125,7 +11125,7 @@ def ceil_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ceil_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ceil_out.call(self, out)
     return kernel(self, out)
 
@@ -11155,7 +11155,7 @@ def ceil_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ceil_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ceil_.call(self)
     return kernel(self)
 
@@ -11186,7 +11186,7 @@ def trunc_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _trunc_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _trunc_out.call(self, out)
     return kernel(self, out)
 
@@ -11216,7 +11216,7 @@ def trunc_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _trunc_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _trunc_.call(self)
     return kernel(self)
 
@@ -11247,7 +11247,7 @@ def round_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round_out.call(self, out)
     return kernel(self, out)
 
@@ -11277,7 +11277,7 @@ def round__default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round__default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round__default.call(self)
     return kernel(self)
 
@@ -11310,7 +11310,7 @@ def round_decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round_decimals_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round_decimals_out.call(self, decimals, out)
     return kernel(self, decimals, out)
 
@@ -11343,7 +11343,7 @@ def round__decimals(self: Tensor, *, decimals: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _round__decimals.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _round__decimals.call(self, decimals)
     return kernel(self, decimals)
 
@@ -11374,7 +11374,7 @@ def sign_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sign_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sign_out.call(self, out)
     return kernel(self, out)
 
@@ -11404,7 +11404,7 @@ def sign_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sign_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sign_.call(self)
     return kernel(self)
 
@@ -11435,7 +11435,7 @@ def relu_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _relu_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _relu_out.call(self, out)
     return kernel(self, out)
 
@@ -11465,7 +11465,7 @@ def relu_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _relu_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _relu_.call(self)
     return kernel(self)
 
@@ -11498,7 +11498,7 @@ def gelu_out(self: Tensor, *, approximate: str = "none", out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gelu_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gelu_out.call(self, approximate, out)
     return kernel(self, approximate, out)
 
@@ -11531,7 +11531,7 @@ def gelu_(self: Tensor, *, approximate: str = "none") -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gelu_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gelu_.call(self, approximate)
     return kernel(self, approximate)
 
@@ -11562,7 +11562,7 @@ def bitwise_not_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_not_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_not_out.call(self, out)
     return kernel(self, out)
 
@@ -11592,7 +11592,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_not_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_not_.call(self)
     return kernel(self)
 
@@ -11623,7 +11623,7 @@ def logical_not_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_not_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_not_out.call(self, out)
     return kernel(self, out)
 
@@ -11653,7 +11653,7 @@ def logical_not_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_not_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_not_.call(self)
     return kernel(self)
 
@@ -11684,7 +11684,7 @@ def isnan_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _isnan_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _isnan_out.call(self, out)
     return kernel(self, out)
 
@@ -11715,7 +11715,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -11745,7 +11745,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -11778,7 +11778,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -11810,7 +11810,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -11843,7 +11843,7 @@ def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_and_Scalar_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -11874,7 +11874,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -11904,7 +11904,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -11937,7 +11937,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -11969,7 +11969,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12002,7 +12002,7 @@ def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) ->
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_or_Scalar_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12033,7 +12033,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12063,7 +12063,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12096,7 +12096,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12128,7 +12128,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12161,7 +12161,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_xor_Scalar_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12192,7 +12192,7 @@ def logical_and_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_and_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_and_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12222,7 +12222,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_and_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_and_.call(self, other)
     return kernel(self, other)
 
@@ -12253,7 +12253,7 @@ def logical_or_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_or_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_or_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12283,7 +12283,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_or_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_or_.call(self, other)
     return kernel(self, other)
 
@@ -12314,7 +12314,7 @@ def logical_xor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_xor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_xor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12344,7 +12344,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_xor_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_xor_.call(self, other)
     return kernel(self, other)
 
@@ -12375,7 +12375,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12405,7 +12405,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12438,7 +12438,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12470,7 +12470,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _eq__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12501,7 +12501,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12531,7 +12531,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12564,7 +12564,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12596,7 +12596,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ne__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12627,7 +12627,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12657,7 +12657,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12690,7 +12690,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12722,7 +12722,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lt__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12753,7 +12753,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12783,7 +12783,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12816,7 +12816,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12848,7 +12848,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _le__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -12879,7 +12879,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12909,7 +12909,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -12942,7 +12942,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -12974,7 +12974,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gt__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -13005,7 +13005,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge_Tensor_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -13035,7 +13035,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge__Tensor.call(self, other)
     return kernel(self, other)
 
@@ -13068,7 +13068,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge_Scalar_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -13100,7 +13100,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ge__Scalar.call(self, other)
     return kernel(self, other)
 
@@ -13133,7 +13133,7 @@ def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Ten
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum_out.call(self, dtype, out)
     return kernel(self, dtype, out)
 
@@ -13183,7 +13183,7 @@ def sum_IntList_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum_IntList_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum_IntList_out.call(self, dim, keepdim, dtype, out)
     return kernel(self, dim, keepdim, dtype, out)
 
@@ -13216,7 +13216,7 @@ def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _prod_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _prod_out.call(self, dtype, out)
     return kernel(self, dtype, out)
 
@@ -13260,7 +13260,7 @@ def prod_int_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _prod_int_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _prod_int_out.call(self, dim, keepdim, dtype, out)
     return kernel(self, dim, keepdim, dtype, out)
 
@@ -13310,7 +13310,7 @@ def mean_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mean_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mean_out.call(self, dim, keepdim, dtype, out)
     return kernel(self, dim, keepdim, dtype, out)
 
@@ -13345,7 +13345,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amax_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amax_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13380,7 +13380,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amin_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amin_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13415,7 +13415,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13450,7 +13450,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _any_dims_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _any_dims_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13485,7 +13485,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13520,7 +13520,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _all_dims_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _all_dims_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13555,7 +13555,7 @@ def argmax_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmax_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmax_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13590,7 +13590,7 @@ def argmin_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmin_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmin_out.call(self, dim, keepdim, out)
     return kernel(self, dim, keepdim, out)
 
@@ -13641,7 +13641,7 @@ def var_correction_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _var_correction_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _var_correction_out.call(self, dim, correction, keepdim, out)
     return kernel(self, dim, correction, keepdim, out)
 
@@ -13692,7 +13692,7 @@ def std_correction_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _std_correction_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _std_correction_out.call(self, dim, correction, keepdim, out)
     return kernel(self, dim, correction, keepdim, out)
 
@@ -13727,7 +13727,7 @@ def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumsum_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumsum_out.call(self, dim, dtype, out)
     return kernel(self, dim, dtype, out)
 
@@ -13762,7 +13762,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumsum_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumsum_.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -13797,7 +13797,7 @@ def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumprod_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumprod_out.call(self, dim, dtype, out)
     return kernel(self, dim, dtype, out)
 
@@ -13832,7 +13832,7 @@ def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumprod_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumprod_.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -13863,7 +13863,7 @@ def mm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mm_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mm_out.call(self, mat2, out)
     return kernel(self, mat2, out)
 
@@ -13894,7 +13894,7 @@ def bmm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bmm_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bmm_out.call(self, mat2, out)
     return kernel(self, mat2, out)
 
@@ -13925,7 +13925,7 @@ def mv_out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mv_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mv_out.call(self, vec, out)
     return kernel(self, vec, out)
 
@@ -13956,7 +13956,7 @@ def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _dot_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _dot_out.call(self, tensor, out)
     return kernel(self, tensor, out)
 
@@ -14004,7 +14004,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alp
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _addmm_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _addmm_out.call(self, mat1, mat2, beta, alpha, out)
     return kernel(self, mat1, mat2, beta, alpha, out)
 
@@ -14039,7 +14039,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _addmm_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _addmm_.call(self, mat1, mat2, beta, alpha)
     return kernel(self, mat1, mat2, beta, alpha)
 
@@ -14070,7 +14070,7 @@ def cat_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cat_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cat_out.call(tensors, dim, out)
     return kernel(tensors, dim, out)
 
@@ -14101,7 +14101,7 @@ def stack_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _stack_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _stack_out.call(tensors, dim, out)
     return kernel(tensors, dim, out)
 
@@ -14131,7 +14131,7 @@ def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], *, out: Ten
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_Tensor_out.call(self, indices, out)
     return kernel(self, indices, out)
 
@@ -14176,7 +14176,7 @@ def index_put_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_put_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_put_out.call(self, indices, values, accumulate, out)
     return kernel(self, indices, values, accumulate, out)
 
@@ -14207,7 +14207,7 @@ def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_put_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_put_.call(self, indices, values, accumulate)
     return kernel(self, indices, values, accumulate)
 
@@ -14240,7 +14240,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_select_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_select_out.call(self, dim, index, out)
     return kernel(self, dim, index, out)
 
@@ -14275,7 +14275,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fal
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gather_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gather_out.call(self, dim, index, sparse_grad, out)
     return kernel(self, dim, index, sparse_grad, out)
 
@@ -14308,7 +14308,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, *, out: Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill_Scalar_out.call(self, mask, value, out)
     return kernel(self, mask, value, out)
 
@@ -14340,7 +14340,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill__Scalar.call(self, mask, value)
     return kernel(self, mask, value)
 
@@ -14377,7 +14377,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, *, out: Te
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill_Tensor_out.call(self, mask, value, out)
     return kernel(self, mask, value, out)
 
@@ -14407,7 +14407,7 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _masked_fill__Tensor.call(self, mask, value)
     return kernel(self, mask, value)
 
@@ -14440,7 +14440,7 @@ def tril_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tril_out.call(self, diagonal, out)
     return kernel(self, diagonal, out)
 
@@ -14472,7 +14472,7 @@ def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tril_.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -14505,7 +14505,7 @@ def triu_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _triu_out.call(self, diagonal, out)
     return kernel(self, diagonal, out)
 
@@ -14537,7 +14537,7 @@ def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _triu_.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -14572,7 +14572,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) ->
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __softmax_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __softmax_out.call(self, dim, half_to_float, out)
     return kernel(self, dim, half_to_float, out)
 
@@ -14607,7 +14607,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __log_softmax_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __log_softmax_out.call(self, dim, half_to_float, out)
     return kernel(self, dim, half_to_float, out)
 
@@ -14675,7 +14675,7 @@ def native_layer_norm_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _native_layer_norm_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _native_layer_norm_out.call(input, normalized_shape, weight, bias, eps, out0, out1, out2)
     return kernel(input, normalized_shape, weight, bias, eps, out0, out1, out2)
 
@@ -14769,7 +14769,7 @@ def normal_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _normal_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _normal_out.call(self, mean, std, generator, out)
     return kernel(self, mean, std, generator, out)
 
@@ -14806,7 +14806,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _normal_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _normal_.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
@@ -14879,7 +14879,7 @@ def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random_to_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random_to_out.call(self, to, generator, out)
     return kernel(self, to, generator, out)
 
@@ -14914,7 +14914,7 @@ def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random__to.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random__to.call(self, to, generator)
     return kernel(self, to, generator)
 
@@ -14947,7 +14947,7 @@ def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor)
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random_out.call(self, generator, out)
     return kernel(self, generator, out)
 
@@ -14980,7 +14980,7 @@ def random__default(self: Tensor, *, generator: Generator | None = None) -> Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _random__default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _random__default.call(self, generator)
     return kernel(self, generator)
 
@@ -15013,7 +15013,7 @@ def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_out.call(self, generator, out)
     return kernel(self, generator, out)
 
@@ -15046,7 +15046,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli_Tensor_out.call(self, p, generator, out)
     return kernel(self, p, generator, out)
 
@@ -15079,7 +15079,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bernoulli__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bernoulli__Tensor.call(self, p, generator)
     return kernel(self, p, generator)
 
@@ -15112,7 +15112,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copy_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _copy_out.call(self, src, non_blocking, out)
     return kernel(self, src, non_blocking, out)
 
@@ -15144,7 +15144,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copy_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _copy_.call(self, src, non_blocking)
     return kernel(self, src, non_blocking)
 
@@ -15177,7 +15177,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill_Scalar_out.call(self, value, out)
     return kernel(self, value, out)
 
@@ -15209,7 +15209,7 @@ def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill__Scalar.call(self, value)
     return kernel(self, value)
 
@@ -15240,7 +15240,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill_Tensor_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill_Tensor_out.call(self, value, out)
     return kernel(self, value, out)
 
@@ -15270,7 +15270,7 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fill__Tensor.call(self, value)
     return kernel(self, value)
 
@@ -15301,7 +15301,7 @@ def zero_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zero_out.call(self, out)
     return kernel(self, out)
 
@@ -15331,7 +15331,7 @@ def zero_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zero_.call(self)
     return kernel(self)
 
@@ -15362,8 +15362,8 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _add_Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _add.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -15393,8 +15393,8 @@ def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _sub_Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _sub.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -15424,8 +15424,8 @@ def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsub_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _rsub_Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _rsub.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -15453,8 +15453,8 @@ def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> A
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _mul_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _mul.call((self, other), {})
     return kernel(self, other)
 
 
@@ -15502,8 +15502,8 @@ def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = N
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide_default.table[keys]
-    except (AttributeError, KeyError):
-        return _floor_divide_default.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _floor_divide.call((self, other), {})
     return kernel(self, other)
 
 
@@ -15531,8 +15531,8 @@ def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_divide__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _floor_divide__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _floor_divide_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -15567,8 +15567,8 @@ def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | No
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _remainder_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _remainder.call((self, other), {})
     return kernel(self, other)
 
 
@@ -15603,8 +15603,8 @@ def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow_Tensor_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _pow_Tensor_Tensor.call(self, exponent)
+    except (AttributeError, KeyError, TypeError):
+        return _pow.call((self, exponent), {})
     return kernel(self, exponent)
 
 
@@ -15632,8 +15632,8 @@ def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pow__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _pow__Tensor.call(self, exponent)
+    except (AttributeError, KeyError, TypeError):
+        return _pow_.call((self, exponent), {})
     return kernel(self, exponent)
 
 
@@ -15658,7 +15658,7 @@ def maximum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _maximum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _maximum_default.call(self, other)
     return kernel(self, other)
 
@@ -15684,7 +15684,7 @@ def minimum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _minimum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _minimum_default.call(self, other)
     return kernel(self, other)
 
@@ -15710,7 +15710,7 @@ def atan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _atan2_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _atan2_default.call(self, other)
     return kernel(self, other)
 
@@ -15756,7 +15756,7 @@ def neg(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _neg_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _neg_default.call(self)
     return kernel(self)
 
@@ -15782,7 +15782,7 @@ def abs(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _abs_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _abs_default.call(self)
     return kernel(self)
 
@@ -15808,7 +15808,7 @@ def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_default.call(self)
     return kernel(self)
 
@@ -15834,7 +15834,7 @@ def expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _expm1_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _expm1_default.call(self)
     return kernel(self)
 
@@ -15860,7 +15860,7 @@ def log(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log_default.call(self)
     return kernel(self)
 
@@ -15886,7 +15886,7 @@ def log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log1p_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log1p_default.call(self)
     return kernel(self)
 
@@ -15912,7 +15912,7 @@ def log2(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _log2_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _log2_default.call(self)
     return kernel(self)
 
@@ -15938,7 +15938,7 @@ def sqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sqrt_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sqrt_default.call(self)
     return kernel(self)
 
@@ -15964,7 +15964,7 @@ def sin(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sin_default.call(self)
     return kernel(self)
 
@@ -15990,7 +15990,7 @@ def cos(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cos_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cos_default.call(self)
     return kernel(self)
 
@@ -16016,7 +16016,7 @@ def tan(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tan_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tan_default.call(self)
     return kernel(self)
 
@@ -16042,7 +16042,7 @@ def tanh(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tanh_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tanh_default.call(self)
     return kernel(self)
 
@@ -16068,7 +16068,7 @@ def reciprocal(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _reciprocal_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _reciprocal_default.call(self)
     return kernel(self)
 
@@ -16094,7 +16094,7 @@ def rsqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _rsqrt_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _rsqrt_default.call(self)
     return kernel(self)
 
@@ -16120,7 +16120,7 @@ def sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sigmoid_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sigmoid_default.call(self)
     return kernel(self)
 
@@ -16146,7 +16146,7 @@ def floor(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _floor_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _floor_default.call(self)
     return kernel(self)
 
@@ -16172,7 +16172,7 @@ def ceil(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ceil_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ceil_default.call(self)
     return kernel(self)
 
@@ -16198,7 +16198,7 @@ def trunc(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _trunc_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _trunc_default.call(self)
     return kernel(self)
 
@@ -16234,7 +16234,7 @@ def sign(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sign_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sign_default.call(self)
     return kernel(self)
 
@@ -16260,7 +16260,7 @@ def relu(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _relu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _relu_default.call(self)
     return kernel(self)
 
@@ -16288,7 +16288,7 @@ def gelu(self: Tensor, *, approximate: str = "none", out: Tensor | None = None) 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gelu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gelu_default.call(self, approximate)
     return kernel(self, approximate)
 
@@ -16316,7 +16316,7 @@ def bitwise_not(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_not_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bitwise_not_default.call(self)
     return kernel(self)
 
@@ -16342,7 +16342,7 @@ def logical_not(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_not_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_not_default.call(self)
     return kernel(self)
 
@@ -16368,7 +16368,7 @@ def isnan(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _isnan_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _isnan_default.call(self)
     return kernel(self)
 
@@ -16406,8 +16406,8 @@ def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_and_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_and.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16442,8 +16442,8 @@ def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | N
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_or_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_or.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16478,8 +16478,8 @@ def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_xor_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_xor.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16504,7 +16504,7 @@ def logical_and(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_and_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_and_default.call(self, other)
     return kernel(self, other)
 
@@ -16530,7 +16530,7 @@ def logical_or(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_or_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_or_default.call(self, other)
     return kernel(self, other)
 
@@ -16556,7 +16556,7 @@ def logical_xor(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logical_xor_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _logical_xor_default.call(self, other)
     return kernel(self, other)
 
@@ -16585,8 +16585,8 @@ def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _eq_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _eq.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16614,8 +16614,8 @@ def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _ne_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _ne.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16643,8 +16643,8 @@ def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _lt_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _lt.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16672,8 +16672,8 @@ def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _le_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _le.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16701,8 +16701,8 @@ def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _gt_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _gt.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16730,8 +16730,8 @@ def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _ge_Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _ge.call((self, other), {})
     return kernel(self, other)
 
 
@@ -16796,7 +16796,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amax_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -16826,7 +16826,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _amin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _amin_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -16876,7 +16876,7 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmax_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -16906,7 +16906,7 @@ def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _argmin_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _argmin_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -16976,7 +16976,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumsum_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumsum_default.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -17006,7 +17006,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cumprod_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _cumprod_default.call(self, dim, dtype)
     return kernel(self, dim, dtype)
 
@@ -17032,7 +17032,7 @@ def mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mm_default.call(self, mat2)
     return kernel(self, mat2)
 
@@ -17058,7 +17058,7 @@ def bmm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bmm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _bmm_default.call(self, mat2)
     return kernel(self, mat2)
 
@@ -17084,7 +17084,7 @@ def mv(self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mv_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _mv_default.call(self, vec)
     return kernel(self, vec)
 
@@ -17110,7 +17110,7 @@ def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _dot_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _dot_default.call(self, tensor)
     return kernel(self, tensor)
 
@@ -17148,7 +17148,7 @@ def addmm(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _addmm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _addmm_default.call(self, mat1, mat2, beta, alpha)
     return kernel(self, mat1, mat2, beta, alpha)
 
@@ -17295,7 +17295,7 @@ def index_select(self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _index_select_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _index_select_default.call(self, dim, index)
     return kernel(self, dim, index)
 
@@ -17325,7 +17325,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gather_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _gather_default.call(self, dim, index, sparse_grad)
     return kernel(self, dim, index, sparse_grad)
 
@@ -17354,8 +17354,8 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _masked_fill_Tensor.call(self, mask, value)
+    except (AttributeError, KeyError, TypeError):
+        return _masked_fill.call((self, mask, value), {})
     return kernel(self, mask, value)
 
 
@@ -17386,7 +17386,7 @@ def tril(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tril_default.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -17414,7 +17414,7 @@ def triu(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _triu_default.call(self, diagonal)
     return kernel(self, diagonal)
 
@@ -17444,7 +17444,7 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __softmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __softmax_default.call(self, dim, half_to_float)
     return kernel(self, dim, half_to_float)
 
@@ -17474,7 +17474,7 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | N
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __log_softmax_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __log_softmax_default.call(self, dim, half_to_float)
     return kernel(self, dim, half_to_float)
 
@@ -17532,7 +17532,7 @@ def native_layer_norm(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _native_layer_norm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _native_layer_norm_default.call(input, normalized_shape, weight, bias, eps)
     return kernel(input, normalized_shape, weight, bias, eps)
 
@@ -17684,7 +17684,7 @@ def normal(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _normal_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _normal_default.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
@@ -17742,7 +17742,7 @@ def copy(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor |
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copy_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _copy_default.call(self, src, non_blocking)
     return kernel(self, src, non_blocking)
 
@@ -17771,8 +17771,8 @@ def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _fill_Tensor.call(self, value)
+    except (AttributeError, KeyError, TypeError):
+        return _fill.call((self, value), {})
     return kernel(self, value)
 
 
@@ -17797,7 +17797,7 @@ def zero(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zero_default.call(self)
     return kernel(self)
 
@@ -17852,8 +17852,8 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _add__Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _add_.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -17883,8 +17883,8 @@ def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sub__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _sub__Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _sub_.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -17912,8 +17912,8 @@ def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _mul__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _mul_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -17941,8 +17941,8 @@ def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _remainder__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _remainder__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _remainder_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18038,8 +18038,8 @@ def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_and__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_and__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_and_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18067,8 +18067,8 @@ def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_or__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_or__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_or_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18096,8 +18096,8 @@ def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bitwise_xor__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _bitwise_xor__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _bitwise_xor_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18131,8 +18131,8 @@ def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eq__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _eq__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _eq_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18160,8 +18160,8 @@ def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ne__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _ne__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _ne_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18189,8 +18189,8 @@ def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lt__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _lt__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _lt_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18218,8 +18218,8 @@ def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _le__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _le__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _le_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18247,8 +18247,8 @@ def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _gt__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _gt__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _gt_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18276,8 +18276,8 @@ def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ge__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _ge__Tensor.call(self, other)
+    except (AttributeError, KeyError, TypeError):
+        return _ge_.call((self, other), {})
     return kernel(self, other)
 
 
@@ -18313,8 +18313,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _masked_fill__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _masked_fill__Tensor.call(self, mask, value)
+    except (AttributeError, KeyError, TypeError):
+        return _masked_fill_.call((self, mask, value), {})
     return kernel(self, mask, value)
 
 
@@ -18362,8 +18362,8 @@ def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fill__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _fill__Tensor.call(self, value)
+    except (AttributeError, KeyError, TypeError):
+        return _fill_.call((self, value), {})
     return kernel(self, value)
 
 

@@ -83,3 +83,15 @@ def test_numbers_on_the_left(operator: str, number: Any, dtype: str) -> None:
         assert ours.tolist() == pytest.approx(theirs.tolist(), rel=1e-5, nan_ok=True)
     else:
         assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("left, right", [({}, 1.0), (1.0, {})], ids=str)
+def test_values_with_a_method_called_keys_are_no_tensors(left: Any, right: Any) -> None:
+    """A dict has `keys`, as tensors do, and what they give has no `|`."""
+    values = [opwright.tensor(value) if isinstance(value, float) else value for value in (left, right)]
+    with pytest.raises(ArgumentError, match=r"aten::maximum\(\) expected Tensor for argument .* got dict"):
+        opwright.maximum(*values)
+    with pytest.raises(ArgumentError, match="no overload of aten::add fits") as caught:
+        opwright.add(*values)
+    assert "aten::add.Tensor(Tensor self" in str(caught.value)
+    assert "aten::add.Scalar(Tensor self" in str(caught.value)

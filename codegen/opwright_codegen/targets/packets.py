@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
@@ -118,6 +118,9 @@ class _Merged:
         """`bare` with all that a merged packet has."""
         first = self.overloads[0]
         assert bare.packet is not None
+        lookup = lookups.of(first, packs_ints=False)
+        if len(self.overloads) > 1:  # what is no tensor may suit another overload, or none: the error lists them all
+            lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(bare.packet, ())))
         return replace(
             bare,
             signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
@@ -125,8 +128,8 @@ class _Merged:
             kinds=self._kinds(builtins),
             elsewhere=self._elsewhere(builtins),
             branches=tuple(Branch(self._test(o, builtins), _stub_call(o)) for o in self.overloads[1:]),
-            resolve=self._resolve(bare.packet),
-            lookup=lookups.of(first, packs_ints=False),
+            resolve=self._resolve(bare.packet, self.outs),
+            lookup=lookup,
         )
 
     @property
@@ -159,7 +162,7 @@ class _Merged:
             found.append("*")
         return found + [f"{p.name}: {annotation(p.argument.type, builtins)} | None = None" for p in self.outs]
 
-    def _resolve(self, packet: str) -> str:
+    def _resolve(self, packet: str, outs: Sequence[Parameter]) -> str:
         """The statement that has the runtime choose."""
         passed: list[str] = []
         named: list[str] = []
@@ -167,7 +170,7 @@ class _Merged:
             is_named = any(o.parameters[position].argument.kwarg_only for o in self.overloads)
             (named if is_named else passed).append(parameter.name)
         arguments = tuple_text(passed)
-        keywords = [f'"{name}": {name}' for name in (*named, *(p.name for p in self.outs))]
+        keywords = [f'"{name}": {name}' for name in (*named, *(p.name for p in outs))]
         text = f"return {packet}.call({arguments}, {{{', '.join(keywords)}}})"
         if len(text) + 8 <= LINE:
             return text

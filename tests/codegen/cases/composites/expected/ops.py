@@ -41,7 +41,7 @@ def twice(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _twice.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _twice.call(self)
     return kernel(self)
 
@@ -70,7 +70,7 @@ def sum(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum.call(self)
     return kernel(self)
 
@@ -99,7 +99,7 @@ def fourfold(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fourfold.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _fourfold.call(self)
     return kernel(self)
 
@@ -130,7 +130,7 @@ def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _both.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _both.call(self, other, swap)
     return kernel(self, other, swap)
 
@@ -159,7 +159,7 @@ def tenfold(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tenfold.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _tenfold.call(self)
     return kernel(self)
 

@@ -41,7 +41,7 @@ def same(self: Tensor, other: Tensor) -> bool:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _same.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _same.call(self, other)
     return kernel(self, other)
 
@@ -71,7 +71,7 @@ def zero_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _zero_.call(self)
     return kernel(self)
 
@@ -102,7 +102,7 @@ def report(self: Tensor, message: str) -> None:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _report.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _report.call(self, message)
     return kernel(self, message)
 
@@ -133,7 +133,7 @@ def split_off(self: Tensor, count: int) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _split_off.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _split_off.call(self, count)
     return kernel(self, count)
 
@@ -164,7 +164,7 @@ def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _both.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _both.call(self, other)
     return kernel(self, other)
 

@@ -71,7 +71,7 @@ def full_like_size(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_like_size.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _full_like_size.call(size, value, dtype, layout, device, pin_memory)
     return kernel(size, value, dtype, layout, device, pin_memory)
 
@@ -163,7 +163,7 @@ def defaults(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _defaults.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _defaults.call(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
     return kernel(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
 
@@ -186,7 +186,7 @@ def version() -> str:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _version.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _version.call()
     return kernel()
 

@@ -43,7 +43,7 @@ def join_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _join_default.call(tensors, dim)
     return kernel(tensors, dim)
 
@@ -71,7 +71,7 @@ def pick(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pick.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pick.call(self, indices)
     return kernel(self, indices)
 
@@ -103,7 +103,7 @@ def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None)
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _weighted.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _weighted.call(tensors, weights)
     return kernel(tensors, weights)
 
@@ -134,7 +134,7 @@ def copies(self: Tensor, count: int) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copies.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _copies.call(self, count)
     return kernel(self, count)
 
@@ -165,7 +165,7 @@ def join_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _join_out.call(tensors, dim, out)
     return kernel(tensors, dim, out)
 

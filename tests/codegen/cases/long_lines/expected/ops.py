@@ -80,7 +80,7 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _a_very_long_operator_name_that_leaves_little_room_default.call(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,
@@ -123,7 +123,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _conditional.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _conditional.call(self, other, limit)
     return kernel(self, other, limit)
 
@@ -177,7 +177,7 @@ def another_operator(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _another_operator.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _another_operator.call(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,
@@ -275,7 +275,7 @@ def a_very_long_operator_name_that_leaves_little_room_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _a_very_long_operator_name_that_leaves_little_room_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _a_very_long_operator_name_that_leaves_little_room_out.call(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,
@@ -360,7 +360,7 @@ def a_very_long_operator_name_that_leaves_little_room(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _a_very_long_operator_name_that_leaves_little_room_default.call(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,

@@ -48,7 +48,7 @@ def softplus_default(self: Tensor, beta: float = 1.0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _softplus_default.call(self, beta)
     return kernel(self, beta)
 
@@ -79,7 +79,7 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_default.call(self, factor)
     return kernel(self, factor)
 
@@ -116,7 +116,7 @@ def moments_default(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _moments_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _moments_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -145,7 +145,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _parts.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _parts.call(self)
     return kernel(self)
 
@@ -174,7 +174,7 @@ def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pairs.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pairs.call(self)
     return kernel(self)
 
@@ -207,7 +207,7 @@ def softplus_out(self: Tensor, beta: float = 1.0, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _softplus_out.call(self, beta, out)
     return kernel(self, beta, out)
 
@@ -239,7 +239,7 @@ def softplus_(self: Tensor, beta: float = 1.0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _softplus_.call(self, beta)
     return kernel(self, beta)
 
@@ -272,7 +272,7 @@ def scale_out(self: Tensor, factor: float, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_out.call(self, factor, out)
     return kernel(self, factor, out)
 
@@ -316,7 +316,7 @@ def moments_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _moments_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _moments_out.call(self, dim, keepdim, out0, out1)
     return kernel(self, dim, keepdim, out0, out1)
 
@@ -344,7 +344,7 @@ def softplus(self: Tensor, beta: float = 1.0, *, out: Tensor | None = None) -> A
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _softplus_default.call(self, beta)
     return kernel(self, beta)
 
@@ -372,7 +372,7 @@ def scale(self: Tensor, factor: float, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_default.call(self, factor)
     return kernel(self, factor)
 
@@ -409,7 +409,7 @@ def moments(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _moments_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _moments_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 

@@ -87,7 +87,7 @@ def sum(self: Tensor, all: bool = True) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _sum.call(self, all)
     return kernel(self, all)
 
@@ -155,7 +155,7 @@ def join__a(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join__a.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _join__a.call(self)
     return kernel(self)
 
@@ -184,7 +184,7 @@ def join__a_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join__a_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _join__a_.call(self)
     return kernel(self)
 
@@ -213,7 +213,7 @@ def _t(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __t.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return __t.call(self)
     return kernel(self)
 
@@ -242,7 +242,7 @@ def t(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _t_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _t_.call(self)
     return kernel(self)
 
@@ -276,7 +276,7 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_self.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _where_self.call(condition, self, other)
     return kernel(condition, self, other)
 

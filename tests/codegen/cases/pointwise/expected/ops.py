@@ -49,7 +49,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -82,7 +82,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -111,7 +111,7 @@ def exp_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_default.call(self)
     return kernel(self)
 
@@ -140,7 +140,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _less.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _less.call(self, other)
     return kernel(self, other)
 
@@ -171,7 +171,7 @@ def swish(self: Tensor, beta: float = 1.0) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _swish.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _swish.call(self, beta)
     return kernel(self, beta)
 
@@ -207,7 +207,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _lerp.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _lerp.call(start, end, weight)
     return kernel(start, end, weight)
 
@@ -240,7 +240,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -273,7 +273,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add__Tensor.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -308,7 +308,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Scalar_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add_Scalar_out.call(self, other, alpha, out)
     return kernel(self, other, alpha, out)
 
@@ -342,7 +342,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Scalar.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _add__Scalar.call(self, other, alpha)
     return kernel(self, other, alpha)
 
@@ -373,7 +373,7 @@ def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_out.call(self, out)
     return kernel(self, out)
 
@@ -403,7 +403,7 @@ def exp_(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_.call(self)
     return kernel(self)
 
@@ -434,8 +434,8 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _add_Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _add.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 
@@ -460,7 +460,7 @@ def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _exp_default.call(self)
     return kernel(self)
 
@@ -497,8 +497,8 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
-    except (AttributeError, KeyError):
-        return _add__Tensor.call(self, other, alpha)
+    except (AttributeError, KeyError, TypeError):
+        return _add_.call((self, other), {"alpha": alpha})
     return kernel(self, other, alpha)
 
 

@@ -45,7 +45,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tens
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _largest_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _largest_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -89,7 +89,7 @@ def largest_values_out(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _largest_values_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _largest_values_out.call(self, dim, keepdim, values, indices)
     return kernel(self, dim, keepdim, values, indices)
 
@@ -120,7 +120,7 @@ def halve_default(self: Tensor, rounding: str | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _halve_default.call(self, rounding)
     return kernel(self, rounding)
 
@@ -152,7 +152,7 @@ def halve_(self: Tensor, rounding: str | None = None) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _halve_.call(self, rounding)
     return kernel(self, rounding)
 
@@ -185,7 +185,7 @@ def halve_out_rounding(self: Tensor, rounding: str | None = None, *, out: Tensor
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_out_rounding.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _halve_out_rounding.call(self, rounding, out)
     return kernel(self, rounding, out)
 
@@ -222,7 +222,7 @@ def largest(
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _largest_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _largest_default.call(self, dim, keepdim)
     return kernel(self, dim, keepdim)
 
@@ -250,7 +250,7 @@ def halve(self: Tensor, rounding: str | None = None, *, out: Tensor | None = Non
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _halve_default.call(self, rounding)
     return kernel(self, rounding)
 

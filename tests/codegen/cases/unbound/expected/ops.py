@@ -41,7 +41,7 @@ def scale_default(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_default.call(self, other)
     return kernel(self, other)
 
@@ -71,7 +71,7 @@ def scale_(self: Tensor, other: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_.call(self, other)
     return kernel(self, other)
 
@@ -102,7 +102,7 @@ def scale_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_out.call(self, other, out)
     return kernel(self, other, out)
 
@@ -131,7 +131,7 @@ def norm_default(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _norm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _norm_default.call(self)
     return kernel(self)
 
@@ -160,7 +160,7 @@ def plain(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _plain.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _plain.call(self)
     return kernel(self)
 
@@ -191,7 +191,7 @@ def norm_out(self: Tensor, *, out: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _norm_out.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _norm_out.call(self, out)
     return kernel(self, out)
 
@@ -217,7 +217,7 @@ def scale(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _scale_default.call(self, other)
     return kernel(self, other)
 
@@ -245,7 +245,7 @@ def norm(self: Tensor, *, out: Tensor | None = None) -> Any:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _norm_default.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _norm_default.call(self)
     return kernel(self)
 

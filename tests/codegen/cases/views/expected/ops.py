@@ -38,7 +38,7 @@ def flip_axes(self: Tensor) -> Tensor:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _flip_axes.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _flip_axes.call(self)
     return kernel(self)
 
@@ -71,7 +71,7 @@ def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pieces.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _pieces.call(self, count, dim)
     return kernel(self, count, dim)
 
@@ -100,7 +100,7 @@ def ends(self: Tensor) -> tuple[Tensor, Tensor]:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ends.table[keys]
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return _ends.call(self)
     return kernel(self)
 
