@@ -316,7 +316,7 @@ def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", ["class", "a-b", "a b", "1a", "a\nb", "..", "/", "\udcff", "k" * 300, "ops.yaml", "ops.yaml/x", "a\0b"]
+    "folder", ["class", "a-b", "a b", "1a", "a\nb", "..", "/", "\udcff", "k" * 300, "ops.yaml", "ops.yaml/x"]
 )
 def test_folders_that_are_no_package(folder: str, tmp_path: Path) -> None:
     project = tmp_path / "no-package" / "project"
@@ -341,8 +341,8 @@ sys.exit(main(sys.argv[2:]))
 def start(folder: Path, text: str | bytes, *arguments: str, memory: int = 1 << 30) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, which may use so many bytes."""
     (folder / "ops.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    if os.name == "nt" or any("\0" in argument for argument in arguments):
-        pytest.skip("no such process here")
+    if os.name == "nt":
+        pytest.skip("Windows cannot limit a process so")
     command = [sys.executable, "-c", _LIMITED, str(memory), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
