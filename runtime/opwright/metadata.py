@@ -43,6 +43,7 @@ class Form:
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
+    `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Form:
         "dims",
         "dtype",
         "exact_scalars",
+        "may_overlap",
         "pointwise",
         "produces",
         "shape",
@@ -72,6 +74,7 @@ class Form:
         dims: Shape = (),
         pointwise: bool = False,
         exact_scalars: bool = False,
+        may_overlap: bool = False,
     ) -> None:
         self.shape = shape
         self.strides = strides
@@ -84,6 +87,7 @@ class Form:
         self.dims = dims
         self.pointwise = pointwise
         self.exact_scalars = exact_scalars
+        self.may_overlap = may_overlap
 
 
 class Forms(dict[Any, Form]):
@@ -269,9 +273,8 @@ class Plan:
         return array
 
     def _check_overlap(self, target: Array) -> None:
-        if not target.flags.c_contiguous and layouts.may_overlap_itself(
-            target.shape, backend_of(target).strides(target)
-        ):
+        is_plain = target.flags.c_contiguous or self.form.may_overlap
+        if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
             raise RuntimeError(_INTERNAL_OVERLAP)
         for given in self._given:
             if given is target:

@@ -162,7 +162,10 @@ def test_method(name: str) -> None:
         direct = call(ours(name), one, to_opwright)
         opwright.manual_seed(7)
         found = getattr(args[0], base)(*args[1:], **one.kwargs)
-        assert same(found, direct)
+        if base in UNINITIALISED:
+            assert (found.shape, found.stride(), found.dtype) == (direct.shape, direct.stride(), direct.dtype)
+        else:
+            assert same(found, direct)
         return
 
 

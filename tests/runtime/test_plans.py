@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import opwright
 from opwright import construction, dtypes, rules
 from opwright.dtypes import bfloat16, float32, int64
+from opwright.metadata import Forms
 from opwright.storage import storage_of
 from opwright.tensor import wrap
 
@@ -230,3 +232,44 @@ def test_refusals_are_pytorchs() -> None:
         with pytest.raises(RuntimeError) as caught:
             ours()
         assert str(caught.value) == str(expected.value)
+
+
+def expanded() -> Any:
+    return opwright.zeros([1]).expand([3])
+
+
+def test_operators_that_write_one_value_may_write_to_elements_that_share_memory() -> None:
+    where = opwright.tensor([True, False, False])
+    assert expanded().fill_(2).tolist() == [2, 2, 2]
+    assert expanded().fill_(2).zero_().tolist() == [0, 0, 0]
+    assert expanded().masked_fill_(where, 3).tolist() == [3, 3, 3]
+    written = expanded()
+    written[opwright.tensor([0])] = 4
+    assert written.tolist() == [4, 4, 4]
+    for refused in ("add_", "copy_"):
+        with pytest.raises(RuntimeError, match="refers to a single memory location"):
+            getattr(expanded(), refused)(opwright.ones([3]))
+
+
+def test_index_put_writes_into_the_tensors_memory_also_from_its_own_elements() -> None:
+    tensor = opwright.arange(4)
+    memory = tensor.data_ptr()
+    tensor[opwright.tensor([0, 1])] = tensor[opwright.tensor([1, 0])]
+    tensor[opwright.tensor([1, 2, 3])] = tensor[:3]
+    assert (tensor.tolist(), tensor.data_ptr()) == ([1, 1, 0, 2], memory)
+
+
+def test_forms_are_remembered_within_bounds_and_by_the_default_dtype() -> None:
+    forms, key = Forms(), "key"
+    form = forms.keep(key, rules.like(np.zeros(2)).form)
+    assert forms[key] is form
+    for number in range(5000):
+        forms.keep(number, form)
+    assert len(forms) < 5000
+    assert rules.empty([2]).form is rules.empty([2]).form
+    opwright.set_default_dtype(opwright.float64)
+    try:
+        assert rules.empty([2]).dtype is opwright.float64
+    finally:
+        opwright.set_default_dtype(opwright.float32)
+    assert rules.empty([2]).dtype is float32

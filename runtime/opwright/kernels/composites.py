@@ -234,7 +234,7 @@ def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
     plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
     if device is None:
         device = plan.device
-    return opwright.ops.aten.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
+    return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
 
 
 def full_of_empty(
@@ -267,9 +267,7 @@ def to(
         and same_format
     ):
         return self
-    return opwright.ops.aten._to_copy(
-        self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format
-    )
+    return opwright._to_copy(self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def copy_to(

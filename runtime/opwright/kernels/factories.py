@@ -8,6 +8,7 @@ from typing import Any
 
 from opwright import rules
 from opwright.dtypes import COMPLEX, FLOATING, checked_scalar, get_default_dtype, int64
+from opwright.layouts import span
 from opwright.storage import strided_view
 
 Array = Any
@@ -29,8 +30,11 @@ def empty_strided(
     xp: ModuleType, size: Sequence[int], stride: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """An array with arbitrary contents and these strides, in elements."""
-    reach = 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True)) if 0 not in size else 0
-    return strided_view(xp.empty(max(reach, 1), dtype or get_default_dtype()), tuple(size), tuple(stride))
+    shape, strides = tuple(size), tuple(stride)
+    array = xp.empty(shape, dtype or get_default_dtype())
+    if array.strides == tuple([step * array.itemsize for step in strides]):
+        return array
+    return strided_view(xp.empty(max(span(shape, strides)[1] + 1, 1), array.dtype), shape, strides)
 
 
 def zeros(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:

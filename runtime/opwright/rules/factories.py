@@ -23,17 +23,24 @@ def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Pl
 
     `memory_format`: None or `preserve_format`, `contiguous_format`, `channels_last`, `channels_last_3d`.
     """
-    return Plan(_like_form(self, dtype, memory_format, None, False), (self,))
+    return Plan(_like_form(self, dtype, memory_format, None, False, False), (self,))
 
 
-def overwritten(self: Any, *, accepts: str | None = None, memory_format: object = None) -> Plan:
+def overwritten(
+    self: Any, *, accepts: str | None = None, memory_format: object = None, may_overlap: bool = False
+) -> Plan:
     """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
-    as it is (`fill`)."""
-    return Plan(_like_form(self, None, memory_format, accepts, True), (self,))
+    as it is (`fill`).
+
+    `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do.
+    """
+    return Plan(_like_form(self, None, memory_format, accepts, True, may_overlap), (self,))
 
 
-def _like_form(self: Any, dtype: object, memory_format: object, accepts: str | None, pointwise: bool) -> Form:
-    key = (self.shape, self.strides, self.dtype, dtype, memory_format, accepts, pointwise)
+def _like_form(
+    self: Any, dtype: object, memory_format: object, accepts: str | None, pointwise: bool, may_overlap: bool
+) -> Form:
+    key = (self.shape, self.strides, self.dtype, dtype, memory_format, accepts, pointwise, may_overlap)
     form = _likes.get(key)
     if form is None:
         kept = as_dtype(self.dtype)
@@ -42,7 +49,7 @@ def _like_form(self: Any, dtype: object, memory_format: object, accepts: str | N
         is_kept = chosen in (None, "preserve_format")
         strides = kept_strides(self) if is_kept else formatted_strides(self.shape, chosen)
         result = kept if dtype is None else as_dtype(dtype)
-        form = _likes.keep(key, Form(self.shape, strides, result, pointwise=pointwise))
+        form = _likes.keep(key, Form(self.shape, strides, result, pointwise=pointwise, may_overlap=may_overlap))
     return form
 
 

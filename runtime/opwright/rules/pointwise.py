@@ -145,7 +145,8 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
 def masked(self: Any, mask: Any) -> Plan:
     """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True), (self, mask))
+    strides = layouts.contiguous_strides(shape)
+    return Plan(Form(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))
 
 
 def power_to_number(self: Any, exponent: Any) -> Plan:
