@@ -12,7 +12,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 # Names that generated modules use, by the module they come from.
 _MODULES = {
     "collections.abc": ("Callable", "Sequence"),
-    "typing": ("Any", "TypeAlias", "TypeVar", "overload"),
+    "typing": ("Any", "Generic", "NamedTuple", "TypeAlias", "TypeVar", "overload"),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright": ("dtypes", "rules"),
@@ -25,6 +25,7 @@ _MODULES = {
     "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
+    "opwright.returns": ("show_result",),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
 }

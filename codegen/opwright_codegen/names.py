@@ -31,13 +31,14 @@ __all__ = [
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType", "Device",
-        "Generator", "KeyError", "Layout", "MemoryFormat", "NDArray", "Namespace",
+        "A", "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType",
+        "Device", "Generator", "Generic", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple", "Namespace",
         "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
-        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "A", "__all__", "__debug__",
-        "__annotations__", "__annotate__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__",
-        "__doc__", "__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__",
-        "active_modes", "annotations", "builtins", "declare", "install", "is_int_list", "ndarray", "overload", "packet",
+        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes",
+        "annotations", "builtins", "declare", "install", "is_int_list", "ndarray", "overload", "packet",
+        "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",
+        "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
+        "__package__", "__path__", "__spec__",
     )
 )  # fmt: skip
 
@@ -90,10 +91,11 @@ class Namer:
 
 @dataclass(frozen=True, slots=True)
 class StubNames:
-    """The function that calls an operator, and the Operator object behind it."""
+    """The function that calls an operator, the Operator object behind it, and the class of several named results."""
 
     stub: str
     operator: str
+    result: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,11 @@ class NamespaceNames:
 
     def of_packet(self, base: str, operators: Iterable[str]) -> frozenset[str]:
         """What the functions of a packet call: no argument of its `operators` may hide it."""
-        own = {name for found in map(self.stubs.__getitem__, operators) for name in (found.stub, found.operator)}
+        own = {
+            name
+            for found in map(self.stubs.__getitem__, operators)
+            for name in (found.stub, found.operator, found.result or "")
+        }
         packet = self.packets[base].packet
         return frozenset(own if packet is None else own | {packet})
 
@@ -127,13 +133,27 @@ class NamespaceNames:
         namer = Namer(RESERVED)
         functions = {base: namer.claim(base) for base in overloads}
         stubs = {name: _stub_name(schema, overloads, functions, namer) for name, schema in schemas.items()}
-        operators = {name: StubNames(stub, namer.claim(f"_{stub}")) for name, stub in stubs.items()}
+        private = {name: namer.claim(f"_{stub}") for name, stub in stubs.items()}
         packets = {
             base: PacketNames(function, None if len(overloads[base]) == 1 else namer.claim(f"_{function}"))
             for base, function in functions.items()
         }
-        public = {*functions.values(), *stubs.values()}
+        operators = {
+            name: StubNames(stub, private[name], _result_name(schemas[name], stub, namer))
+            for name, stub in stubs.items()
+        }
+        results = [names.result for names in operators.values() if names.result is not None]
+        public = {*functions.values(), *stubs.values(), *results}
         return NamespaceNames(operators, packets, public)
+
+
+def _result_name(schema: FunctionSchema, stub: str, namer: Namer) -> str | None:
+    """The class of what the operator returns, where that is several values with names that fields may have."""
+    names = [returned.name or "" for returned in schema.returns]
+    fits = all(is_word(name) and not name.startswith("_") for name in names)
+    if len(names) < 2 or not fits or len(set(names)) != len(names) or schema.is_varret:
+        return None
+    return namer.claim(f"{stub}_result")
 
 
 def _stub_name(

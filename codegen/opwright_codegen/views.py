@@ -19,7 +19,7 @@ from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, O
 
 __all__ = [
     "NamespaceView", "OperatorView", "Parameter", "Side", "Tensors", "annotation", "namespace_view", "parameter_list",
-    "return_annotation", "signature", "source_path", "tensors_in", "tuple_text",
+    "result_fields", "return_annotation", "signature", "source_path", "tensors_in", "tuple_text",
 ]  # fmt: skip
 
 
@@ -128,6 +128,11 @@ def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *,
     return f"{builtins['tuple']}[{', '.join(found)}]" if found else "None"
 
 
+def result_fields(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> tuple[str, ...]:
+    """The fields of the class for several results with names, annotated."""
+    return tuple(f"{r.name}: {annotation(r.type, builtins, tensor=tensor, side=Side.RESULT)}" for r in returns)
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument: its name in Python, the schema's argument, its default as Python text; and what follows from them.
@@ -153,7 +158,7 @@ class OperatorView:
 
     `passed` is the parameters as a call passes them by position. Where some have other names than the schema's, the
     stub `is_generic`: it leaves the binding of arguments to the runtime. `ints` is the position of a list of ints that
-    may be passed one by one (Note [Ints one by one]).
+    may be passed one by one (Note [Ints one by one]). `result` is the class of several results with names.
     """
 
     name: str
@@ -166,6 +171,7 @@ class OperatorView:
     passed: str
     is_generic: bool
     ints: int | None
+    result: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +212,7 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
             ", ".join([p.name for p in parameters]),
             is_generic := schema.is_vararg or any(p.name != p.argument.name for p in parameters),
             None if is_generic else _ints(parameters),
+            found.result,
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = tuple(source_path(source.path) for source in operators.sources)

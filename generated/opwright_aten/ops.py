@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 from numpy.typing import DTypeLike
@@ -17,6 +17,7 @@ from opwright.generator import Generator
 from opwright.keys import ARRAYS, BACKEND_SELECT
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -3818,6 +3819,14 @@ def max_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _max_unary_out.stub = max_unary_out
 
+
+class max_dim_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
+
 _max_dim = declare(
     "aten::max.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -3828,7 +3837,7 @@ _max_dim = declare(
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> max_dim_result:
     if type(dim) is not int:
         dim = _max_dim.convert(1, dim)
     if type(keepdim) is not bool:
@@ -3839,7 +3848,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
             kernel = _max_dim.table[ARRAYS]
         except KeyError:
             return _max_dim.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return max_dim_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -3847,10 +3856,19 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
         kernel = _max_dim.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _max_dim.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return max_dim_result(*kernel(self, dim, keepdim))
 
 
 _max_dim.stub = max_dim
+_max_dim.result = max_dim_result
+
+
+class max_dim_max_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
 
 _max_dim_max = declare(
     "aten::max.dim_max",
@@ -3872,7 +3890,7 @@ def max_dim_max(
     *,
     max: Tensor,
     max_values: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> max_dim_max_result:
     if type(dim) is not int:
         dim = _max_dim_max.convert(1, dim)
     if type(keepdim) is not bool:
@@ -3883,7 +3901,7 @@ def max_dim_max(
             kernel = _max_dim_max.table[ARRAYS]
         except KeyError:
             return _max_dim_max.call(self, dim, keepdim, max, max_values)
-        return kernel(self, dim, keepdim, max, max_values)
+        return max_dim_max_result(*kernel(self, dim, keepdim, max, max_values))
     try:
         keys = self.keys | max.keys | max_values.keys
         if modes is not None:
@@ -3891,10 +3909,11 @@ def max_dim_max(
         kernel = _max_dim_max.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _max_dim_max.call(self, dim, keepdim, max, max_values)
-    return kernel(self, dim, keepdim, max, max_values)
+    return max_dim_max_result(*kernel(self, dim, keepdim, max, max_values))
 
 
 _max_dim_max.stub = max_dim_max
+_max_dim_max.result = max_dim_max_result
 
 _max_other = declare(
     "aten::max.other",
@@ -3987,6 +4006,14 @@ def min_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _min_unary_out.stub = min_unary_out
 
+
+class min_dim_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
+
 _min_dim = declare(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -3997,7 +4024,7 @@ _min_dim = declare(
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> min_dim_result:
     if type(dim) is not int:
         dim = _min_dim.convert(1, dim)
     if type(keepdim) is not bool:
@@ -4008,7 +4035,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
             kernel = _min_dim.table[ARRAYS]
         except KeyError:
             return _min_dim.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return min_dim_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -4016,10 +4043,19 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
         kernel = _min_dim.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _min_dim.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return min_dim_result(*kernel(self, dim, keepdim))
 
 
 _min_dim.stub = min_dim
+_min_dim.result = min_dim_result
+
+
+class min_dim_min_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
 
 _min_dim_min = declare(
     "aten::min.dim_min",
@@ -4041,7 +4077,7 @@ def min_dim_min(
     *,
     min: Tensor,
     min_indices: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> min_dim_min_result:
     if type(dim) is not int:
         dim = _min_dim_min.convert(1, dim)
     if type(keepdim) is not bool:
@@ -4052,7 +4088,7 @@ def min_dim_min(
             kernel = _min_dim_min.table[ARRAYS]
         except KeyError:
             return _min_dim_min.call(self, dim, keepdim, min, min_indices)
-        return kernel(self, dim, keepdim, min, min_indices)
+        return min_dim_min_result(*kernel(self, dim, keepdim, min, min_indices))
     try:
         keys = self.keys | min.keys | min_indices.keys
         if modes is not None:
@@ -4060,10 +4096,11 @@ def min_dim_min(
         kernel = _min_dim_min.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _min_dim_min.call(self, dim, keepdim, min, min_indices)
-    return kernel(self, dim, keepdim, min, min_indices)
+    return min_dim_min_result(*kernel(self, dim, keepdim, min, min_indices))
 
 
 _min_dim_min.stub = min_dim_min
+_min_dim_min.result = min_dim_min_result
 
 _min_other = declare(
     "aten::min.other",

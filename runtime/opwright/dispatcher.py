@@ -53,7 +53,7 @@ class Operator:
 
     __slots__ = (
         "__weakref__", "_changes", "_entries", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only",
-        "name", "namespace", "overload", "py_kernels", "registrations", "straight_stub", "table", "tags", "where",
+        "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub", "table", "tags", "where",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -77,6 +77,7 @@ class Operator:
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.stub = None
+        self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.py_kernels: dict[Key, Registration] = {}
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
@@ -168,14 +169,17 @@ class Operator:
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = self.table.get(keys) or self.resolve(keys)
-        return kernel(*args)
+        result = kernel(*args)
+        return result if self.result is None else self.result(*result)
 
     def _call_uncommon(self, args: tuple[Any, ...]) -> Any:
         """Plain arrays, sequences that are no lists, lists with None; or an error."""
         args = check_tensors(self, args)
         if active_modes() is None and is_all_numpy(self.signature, args):
-            return (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
-        return call_with_arrays(self, args)
+            result = (self.table.get(ARRAYS) or self.resolve(ARRAYS))(*args)
+        else:
+            result = call_with_arrays(self, args)
+        return result if self.result is None else self.result(*result)
 
     def convert(self, position: int, value: Any) -> Any:
         """A value as kernels receive it for the argument at `position`. Raises ArgumentError."""

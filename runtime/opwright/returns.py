@@ -12,7 +12,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["return_checker"]
+__all__ = ["return_checker", "show_result"]
 
 Check = Callable[[Any], Any]
 
@@ -27,6 +27,12 @@ def return_checker(operator: Operator) -> Check:
     if len(returns) == 1:
         return lambda result: _check_one(operator, checks[0], returns[0], result, "")
     return lambda result: _check_several(operator, checks, result)
+
+
+def show_result(result: Any) -> str:
+    """The text of several results with names, a NamedTuple."""
+    shown = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
+    return f"opwright.return_types.{type(result).__name__.removesuffix('_result')}(\n{shown})"
 
 
 def _check_nothing(operator: Operator, result: Any) -> None:

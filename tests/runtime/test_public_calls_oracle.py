@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import opwright
@@ -95,3 +97,35 @@ def test_values_with_a_method_called_keys_are_no_tensors(left: Any, right: Any) 
         opwright.add(*values)
     assert "aten::add.Tensor(Tensor self" in str(caught.value)
     assert "aten::add.Scalar(Tensor self" in str(caught.value)
+
+
+NAMED: dict[str, Calls] = {
+    "function": lambda t: t.max(t.tensor([[1.0, 4.0], [3.0, 2.0]]), 0),
+    "method": lambda t: t.tensor([[1.0, 4.0], [3.0, 2.0]]).min(dim=1, keepdim=True),
+    "again": lambda t: [t.tensor([[1.0, 4.0]]).max(0) for _ in range(3)][-1],
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_several_results_have_names(name: str) -> None:
+    ours, theirs = (NAMED[name](module) for module in (opwright, torch))
+    assert ours.values.tolist() == theirs.values.tolist()
+    assert ours.indices.tolist() == theirs.indices.tolist()
+    values, indices = ours
+    assert isinstance(ours, tuple) and values is ours.values and indices is ours.indices
+
+
+def test_named_results_of_every_way_to_call() -> None:
+    tensor, array = opwright.tensor([[1.0, 4.0]]), np.array([[1.0, 4.0]])
+    dim = opwright.ops.aten.max.dim
+    calls = (
+        dim(tensor, 0),
+        dim(tensor, dim=0),
+        opwright.ops.aten.max(tensor, 0),
+        opwright.max(array, 0),
+        dim(array, 0),
+    )
+    assert [found.values.tolist() for found in calls] == [[1.0, 4.0]] * 5
+    assert repr(calls[0]).startswith("opwright.return_types.max_dim(\nvalues=tensor([1., 4.]),\nindices=")
+    copied = pickle.loads(pickle.dumps(calls[3]))
+    assert type(copied) is type(calls[0])

@@ -49,17 +49,27 @@ class Calls:
     @staticmethod
     def of(view: OperatorView) -> Calls:
         """The calls with all parameters, by position."""
-        call, kernel = f"return {view.private}.call({view.passed})", f"return kernel({view.passed})"
-        if len(call) + 12 <= LINE:
+        opening, closing = ("kernel(", ")") if view.result is None else (f"{view.result}(*kernel(", "))")
+        call, kernel = f"return {view.private}.call({view.passed})", f"return {opening}{view.passed}{closing}"
+        if max(len(call) + 12, len(kernel) + 8) <= LINE:
             return Calls(call, call, kernel, kernel)
         names = [parameter.name for parameter in view.parameters]
         head = f"return {view.private}.call("
         return Calls(
             bracketed(head, names, ")", 8),
             bracketed(head, names, ")", 12),
-            bracketed("return kernel(", names, ")", 4),
-            bracketed("return kernel(", names, ")", 8),
+            _kernel_call(opening, names, closing, 4),
+            _kernel_call(opening, names, closing, 8),
         )
+
+
+def _kernel_call(opening: str, names: Sequence[str], closing: str, indent: int) -> str:
+    text = f"return {opening}{', '.join(names)}{closing}"
+    if closing == ")" or len(text) + indent <= LINE:
+        return bracketed(f"return {opening}", names, closing, indent)
+    pad = " " * indent
+    inner = bracketed("*kernel(", names, ")", indent + 4)
+    return f"return {opening.partition('*')[0]}\n{pad}    {inner}\n{pad})"
 
 
 @dataclass(frozen=True, slots=True)

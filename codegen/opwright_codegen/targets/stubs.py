@@ -22,6 +22,7 @@ from opwright_codegen.views import (
     OperatorView,
     annotation,
     parameter_list,
+    result_fields,
     return_annotation,
     signature,
     source_path,
@@ -48,6 +49,9 @@ class Stub:
     renamed: tuple[tuple[str, str], ...]
     lookup: Lookup | None
     assignment: str
+    result: str | None
+    result_assignment: str
+    fields: tuple[str, ...]
 
 
 def context(view: NamespaceView) -> dict[str, object]:
@@ -75,6 +79,8 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in(lookups.texts()) & {"builtins", "is_int_list", "ndarray"}
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
+    if any(stub.result is not None for stub in stubs):
+        words |= {"NamedTuple", "show_result"}
     if any(lookup is not None for lookup in found):
         words.add("active_modes")
     if any(lookup.keys == "BACKEND_SELECT" for lookup in found if lookup is not None):
@@ -106,7 +112,7 @@ class _StubMaker:
             renamed = ()
             lookup = self._lookups.of(view)
         returns = view.schema.returns
-        returned = self._returns.get(returns)
+        returned = view.result or self._returns.get(returns)
         if returned is None:
             returned = self._returns[returns] = return_annotation(returns, self._builtins)
         return Stub(
@@ -117,7 +123,10 @@ class _StubMaker:
             signature(view.stub, parameters, "Any" if view.schema.is_varret else returned),
             renamed,
             lookup,
-            _assignment(view.private, view.stub),
+            _assignment(view.private, "stub", view.stub),
+            view.result,
+            "" if view.result is None else _assignment(view.private, "result", view.result),
+            () if view.result is None else result_fields(returns, self._builtins),
         )
 
     def _construction(self, view: OperatorView) -> str:
@@ -140,10 +149,10 @@ class _StubMaker:
         return found
 
 
-def _assignment(operator: str, stub: str) -> str:
-    """The statement that gives the Operator its stub."""
-    text = f"{operator}.stub = {stub}"
-    return text if len(text) <= LINE else f"{operator}.stub = (\n    {stub}\n)"
+def _assignment(operator: str, name: str, value: str) -> str:
+    """The statement that gives the Operator its stub, or its class of results."""
+    text = f"{operator}.{name} = {value}"
+    return text if len(text) <= LINE else f"{operator}.{name} = (\n    {value}\n)"
 
 
 def _row(items: Sequence[str], head: str = "") -> str:

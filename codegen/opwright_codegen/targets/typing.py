@@ -18,7 +18,15 @@ from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
 from opwright_codegen.targets.stubs import public_names
-from opwright_codegen.views import NamespaceView, OperatorView, Parameter, Tensors, annotation, return_annotation
+from opwright_codegen.views import (
+    NamespaceView,
+    OperatorView,
+    Parameter,
+    Tensors,
+    annotation,
+    result_fields,
+    return_annotation,
+)
 
 __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 
@@ -69,7 +77,11 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
     if any(len(packet.overloads) > 1 for packet in packets):
         words.add("overload")
+    results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
+    if results:
+        words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
     return {
+        "results": results,
         "operators": operators,
         "packets": packets,
         "public": public_names(view),
@@ -85,7 +97,7 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
     if not groups:
         return None
     builtins = BuiltinNames(groups)
-    typed = _Typed(builtins, "TensorLike", returned="Tensor")
+    typed = _Typed(builtins, "TensorLike", returned="Tensor", module="_ops.")
     methods = [(base, typed.method(base, group)) for base, group in groups.items()]
     words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
     if operators:
@@ -95,8 +107,17 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
     return {
         "operators": [_operator_line(operator) for operator in operators],
         "methods": [signatures for _, signatures in methods],
-        "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
+        "imports": import_lines(
+            words, ["builtins"] if "builtins" in words else [], [(".", "ops", "_ops")] if typed.has_results else []
+        ),
     }
+
+
+def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str, ...]]:
+    """The first line of the class of several results with names, and its fields."""
+    has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
+    bases = ["NamedTuple", "Generic[A]"] if has_tensors else ["NamedTuple"]
+    return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
 
 
 def _packet(
@@ -137,12 +158,14 @@ def _operator_line(operator: PythonOperator) -> str:
 class _Typed:
     """Declarations with one spelling of Tensor."""
 
-    def __init__(self, builtins: BuiltinNames, tensor: str, returned: str | None = None) -> None:
+    def __init__(self, builtins: BuiltinNames, tensor: str, returned: str | None = None, module: str = "") -> None:
         self._builtins = builtins
+        self._module = module
         self._tensor = tensor
         self._returned = returned or tensor
         self._parameters: dict[int, tuple[Parameter, str]] = {}
         self._returns: dict[tuple[Return, ...], str] = {}
+        self.has_results = False
 
     def words(self) -> set[str]:
         """The names that the declarations use."""
@@ -155,7 +178,7 @@ class _Typed:
         if view.schema.is_vararg:
             at = parameters.index("*") if "*" in parameters else len(parameters)
             parameters[at : at + 1] = ["*args: Any"]
-        tail = f") -> {'Any' if view.schema.is_varret else self._return(view.schema.returns)}: ..."
+        tail = f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}: ..."
         return Signature(
             bracketed(f"def {name}(", self._one_by_one(view, parameters), tail),
             bracketed("def __call__(", ["_op", *parameters], tail, 4),
@@ -168,7 +191,7 @@ class _Typed:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
-            tail = f") -> {self._return(view.schema.returns)}: ..."
+            tail = f") -> {self._returned_by(view)}: ..."
             found[bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4)] = None
         return list(found)
 
@@ -199,6 +222,14 @@ class _Typed:
                 text = f"{text} = {parameter.default}"
             known = self._parameters[id(parameter)] = parameter, text
         return known[1]
+
+    def _returned_by(self, view: OperatorView) -> str:
+        if view.result is None:
+            return self._return(view.schema.returns)
+        self.has_results = True
+        has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
+        name = f"{self._module}{view.result}"
+        return f"{name}[{self._returned}]" if has_tensors else name
 
     def _return(self, returns: tuple[Return, ...]) -> str:
         known = self._returns.get(returns)

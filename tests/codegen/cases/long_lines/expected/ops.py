@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -18,6 +19,15 @@ __all__ = [
     "another_operator",
     "conditional",
 ]
+
+
+class a_very_long_operator_name_that_leaves_little_room_default_result(NamedTuple):
+    the_first_result: Tensor
+    the_second_result: Tensor
+    the_third_result: Tensor
+
+    __repr__ = show_result
+
 
 _a_very_long_operator_name_that_leaves_little_room_default = declare(
     "demo::a_very_long_operator_name_that_leaves_little_room",
@@ -45,7 +55,7 @@ def a_very_long_operator_name_that_leaves_little_room_default(
     the_third_argument_with_a_long_name: Tensor | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> a_very_long_operator_name_that_leaves_little_room_default_result:
     if type(the_tolerance_to_be_used_in_comparisons) is not float:
         the_tolerance_to_be_used_in_comparisons = _a_very_long_operator_name_that_leaves_little_room_default.convert(
             3,
@@ -67,11 +77,13 @@ def a_very_long_operator_name_that_leaves_little_room_default(
                 the_third_argument_with_a_long_name,
                 the_tolerance_to_be_used_in_comparisons,
             )
-        return kernel(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
+        return a_very_long_operator_name_that_leaves_little_room_default_result(
+            *kernel(
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
+            )
         )
     try:
         keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
@@ -87,16 +99,21 @@ def a_very_long_operator_name_that_leaves_little_room_default(
             the_third_argument_with_a_long_name,
             the_tolerance_to_be_used_in_comparisons,
         )
-    return kernel(
-        the_first_argument_with_a_long_name,
-        the_second_argument_with_a_long_name,
-        the_third_argument_with_a_long_name,
-        the_tolerance_to_be_used_in_comparisons,
+    return a_very_long_operator_name_that_leaves_little_room_default_result(
+        *kernel(
+            the_first_argument_with_a_long_name,
+            the_second_argument_with_a_long_name,
+            the_third_argument_with_a_long_name,
+            the_tolerance_to_be_used_in_comparisons,
+        )
     )
 
 
 _a_very_long_operator_name_that_leaves_little_room_default.stub = (
     a_very_long_operator_name_that_leaves_little_room_default
+)
+_a_very_long_operator_name_that_leaves_little_room_default.result = (
+    a_very_long_operator_name_that_leaves_little_room_default_result
 )
 
 _conditional = declare(
@@ -347,11 +364,13 @@ def a_very_long_operator_name_that_leaves_little_room(
                 the_third_argument_with_a_long_name,
                 the_tolerance_to_be_used_in_comparisons,
             )
-        return kernel(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
+        return a_very_long_operator_name_that_leaves_little_room_default_result(
+            *kernel(
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
+            )
         )
     try:
         keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
@@ -367,11 +386,13 @@ def a_very_long_operator_name_that_leaves_little_room(
             the_third_argument_with_a_long_name,
             the_tolerance_to_be_used_in_comparisons,
         )
-    return kernel(
-        the_first_argument_with_a_long_name,
-        the_second_argument_with_a_long_name,
-        the_third_argument_with_a_long_name,
-        the_tolerance_to_be_used_in_comparisons,
+    return a_very_long_operator_name_that_leaves_little_room_default_result(
+        *kernel(
+            the_first_argument_with_a_long_name,
+            the_second_argument_with_a_long_name,
+            the_third_argument_with_a_long_name,
+            the_tolerance_to_be_used_in_comparisons,
+        )
     )
 
 

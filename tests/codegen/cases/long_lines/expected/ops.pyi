@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -18,13 +18,18 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 
+class a_very_long_operator_name_that_leaves_little_room_default_result(NamedTuple, Generic[A]):
+    the_first_result: A
+    the_second_result: A
+    the_third_result: A
+
 def a_very_long_operator_name_that_leaves_little_room_default(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
     the_third_argument_with_a_long_name: A | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-) -> tuple[A, A, A]: ...
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
 def conditional(self: A, other: A, limit: float) -> A: ...
 def another_operator(
     the_first_argument_with_a_long_name: A,
@@ -48,7 +53,7 @@ def a_very_long_operator_name_that_leaves_little_room(
     the_third_argument_with_a_long_name: A | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-) -> tuple[A, A, A]: ...
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
 @overload
 def a_very_long_operator_name_that_leaves_little_room(
     the_first_argument_with_a_long_name: A,
@@ -69,7 +74,7 @@ class _a_very_long_operator_name_that_leaves_li_operator(Operator):
         the_third_argument_with_a_long_name: A | None = None,
         *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> tuple[A, A, A]: ...
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
 
 class _conditional_operator(Operator):
     def __call__(_op, self: A, other: A, limit: float) -> A: ...
@@ -104,7 +109,7 @@ class _a_very_long_operator_name_that_leaves_li_call(Packet):
         the_third_argument_with_a_long_name: A | None = None,
         *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    ) -> tuple[A, A, A]: ...
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
     @overload
     def __call__(
         _op,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
@@ -12,6 +12,7 @@ from opwright.conversion import is_int_list
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -86,6 +87,14 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
 
 _scale_default.stub = scale_default
 
+
+class moments_default_result(NamedTuple):
+    mean: Tensor
+    var: Tensor
+
+    __repr__ = show_result
+
+
 _moments_default = declare(
     "demo::moments",
     "(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)",
@@ -99,7 +108,7 @@ def moments_default(
     self: Tensor,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
-) -> tuple[Tensor, Tensor]:
+) -> moments_default_result:
     if dim is not None and not is_int_list(dim):
         dim = _moments_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -110,7 +119,7 @@ def moments_default(
             kernel = _moments_default.table[ARRAYS]
         except KeyError:
             return _moments_default.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return moments_default_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -118,10 +127,11 @@ def moments_default(
         kernel = _moments_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _moments_default.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return moments_default_result(*kernel(self, dim, keepdim))
 
 
 _moments_default.stub = moments_default
+_moments_default.result = moments_default_result
 
 _parts = declare(
     "demo::parts",
@@ -403,7 +413,7 @@ def moments(
             kernel = _moments_default.table[ARRAYS]
         except KeyError:
             return _moments_default.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return moments_default_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -411,7 +421,7 @@ def moments(
         kernel = _moments_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _moments_default.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return moments_default_result(*kernel(self, dim, keepdim))
 
 
 _moments.stub = moments

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -22,9 +22,17 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 
+class moments_default_result(NamedTuple, Generic[A]):
+    mean: A
+    var: A
+
 def softplus_default(self: A, beta: float = 1.0) -> A: ...
 def scale_default(self: A, factor: float) -> A: ...
-def moments_default(self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> tuple[A, A]: ...
+def moments_default(
+    self: A,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+) -> moments_default_result[A]: ...
 def parts(self: A) -> tuple[A, A]: ...
 def pairs(self: A) -> tuple[A, A]: ...
 def softplus_out(self: A, beta: float = 1.0, *, out: A) -> A: ...
@@ -47,7 +55,7 @@ def scale(self: A, factor: float) -> A: ...
 @overload
 def scale(self: A, factor: float, *, out: A) -> A: ...
 @overload
-def moments(self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> tuple[A, A]: ...
+def moments(self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> moments_default_result[A]: ...
 @overload
 def moments(
     self: A,
@@ -65,7 +73,12 @@ class _scale_default_operator(Operator):
     def __call__(_op, self: A, factor: float) -> A: ...
 
 class _moments_default_operator(Operator):
-    def __call__(_op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> tuple[A, A]: ...
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+    ) -> moments_default_result[A]: ...
 
 class _parts_operator(Operator):
     def __call__(_op, self: A) -> tuple[A, A]: ...
@@ -115,7 +128,12 @@ class _scale_packet(_scale_call):
 
 class _moments_call(Packet):
     @overload
-    def __call__(_op, self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> tuple[A, A]: ...
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+    ) -> moments_default_result[A]: ...
     @overload
     def __call__(
         _op,

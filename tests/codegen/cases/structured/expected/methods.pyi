@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from opwright.tensor import Tensor
 
+from . import ops as _ops
+
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 METHODS: dict[str, Callable[..., Any]]
@@ -18,4 +20,4 @@ def install(cls: type[Tensor]) -> None: ...
 class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
-    def largest(self, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]: ...
+    def largest(self, dim: int, keepdim: bool = False) -> _ops.largest_default_result[Tensor]: ...

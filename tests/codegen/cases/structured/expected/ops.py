@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -18,6 +19,14 @@ __all__ = [
     "halve_",
     "largest",
 ]
+
+
+class largest_default_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
 
 _largest_default = declare(
     "demo::largest",
@@ -28,7 +37,7 @@ _largest_default = declare(
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> largest_default_result:
     if type(dim) is not int:
         dim = _largest_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -39,7 +48,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tens
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
             return _largest_default.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return largest_default_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -47,10 +56,19 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tens
         kernel = _largest_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _largest_default.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return largest_default_result(*kernel(self, dim, keepdim))
 
 
 _largest_default.stub = largest_default
+_largest_default.result = largest_default_result
+
+
+class largest_values_out_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    __repr__ = show_result
+
 
 _largest_values_out = declare(
     "demo::largest.values_out",
@@ -72,7 +90,7 @@ def largest_values_out(
     *,
     values: Tensor,
     indices: Tensor,
-) -> tuple[Tensor, Tensor]:
+) -> largest_values_out_result:
     if type(dim) is not int:
         dim = _largest_values_out.convert(1, dim)
     if type(keepdim) is not bool:
@@ -83,7 +101,7 @@ def largest_values_out(
             kernel = _largest_values_out.table[ARRAYS]
         except KeyError:
             return _largest_values_out.call(self, dim, keepdim, values, indices)
-        return kernel(self, dim, keepdim, values, indices)
+        return largest_values_out_result(*kernel(self, dim, keepdim, values, indices))
     try:
         keys = self.keys | values.keys | indices.keys
         if modes is not None:
@@ -91,10 +109,11 @@ def largest_values_out(
         kernel = _largest_values_out.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _largest_values_out.call(self, dim, keepdim, values, indices)
-    return kernel(self, dim, keepdim, values, indices)
+    return largest_values_out_result(*kernel(self, dim, keepdim, values, indices))
 
 
 _largest_values_out.stub = largest_values_out
+_largest_values_out.result = largest_values_out_result
 
 _halve_default = declare(
     "demo::halve",
@@ -216,7 +235,7 @@ def largest(
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
             return _largest_default.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
+        return largest_default_result(*kernel(self, dim, keepdim))
     try:
         keys = self.keys
         if modes is not None:
@@ -224,7 +243,7 @@ def largest(
         kernel = _largest_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _largest_default.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+    return largest_default_result(*kernel(self, dim, keepdim))
 
 
 _largest.stub = largest

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -18,25 +18,48 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 
-def largest_default(self: A, dim: int, keepdim: bool = False) -> tuple[A, A]: ...
-def largest_values_out(self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> tuple[A, A]: ...
+class largest_default_result(NamedTuple, Generic[A]):
+    values: A
+    indices: A
+
+class largest_values_out_result(NamedTuple, Generic[A]):
+    values: A
+    indices: A
+
+def largest_default(self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
+def largest_values_out(
+    self: A,
+    dim: int,
+    keepdim: bool = False,
+    *,
+    values: A,
+    indices: A,
+) -> largest_values_out_result[A]: ...
 def halve_default(self: A, rounding: str | None = None) -> A: ...
 def halve_(self: A, rounding: str | None = None) -> A: ...
 def halve_out_rounding(self: A, rounding: str | None = None, *, out: A) -> A: ...
 @overload
-def largest(self: A, dim: int, keepdim: bool = False) -> tuple[A, A]: ...
+def largest(self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
 @overload
-def largest(self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> tuple[A, A]: ...
+def largest(self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> largest_values_out_result[A]: ...
 @overload
 def halve(self: A, rounding: str | None = None) -> A: ...
 @overload
 def halve(self: A, rounding: str | None = None, *, out: A) -> A: ...
 
 class _largest_default_operator(Operator):
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> tuple[A, A]: ...
+    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
 
 class _largest_values_out_operator(Operator):
-    def __call__(_op, self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> tuple[A, A]: ...
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        keepdim: bool = False,
+        *,
+        values: A,
+        indices: A,
+    ) -> largest_values_out_result[A]: ...
 
 class _halve_default_operator(Operator):
     def __call__(_op, self: A, rounding: str | None = None) -> A: ...
@@ -49,9 +72,17 @@ class _halve_out_rounding_operator(Operator):
 
 class _largest_call(Packet):
     @overload
-    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> tuple[A, A]: ...
+    def __call__(_op, self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
     @overload
-    def __call__(_op, self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> tuple[A, A]: ...
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        keepdim: bool = False,
+        *,
+        values: A,
+        indices: A,
+    ) -> largest_values_out_result[A]: ...
 
 class _largest_packet(_largest_call):
     default: _largest_default_operator

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -78,6 +81,14 @@ def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
 
 _pieces.stub = pieces
 
+
+class ends_result(NamedTuple):
+    first: Tensor
+    last: Tensor
+
+    __repr__ = show_result
+
+
 _ends = declare(
     "demo::ends",
     "(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)",
@@ -87,14 +98,14 @@ _ends = declare(
 
 
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
-def ends(self: Tensor) -> tuple[Tensor, Tensor]:
+def ends(self: Tensor) -> ends_result:
     modes = active_modes()
     if modes is None and type(self) is ndarray:
         try:
             kernel = _ends.table[ARRAYS]
         except KeyError:
             return _ends.call(self)
-        return kernel(self)
+        return ends_result(*kernel(self))
     try:
         keys = self.keys
         if modes is not None:
@@ -102,10 +113,11 @@ def ends(self: Tensor) -> tuple[Tensor, Tensor]:
         kernel = _ends.table[keys]
     except (AttributeError, KeyError, TypeError):
         return _ends.call(self)
-    return kernel(self)
+    return ends_result(*kernel(self))
 
 
 _ends.stub = ends
+_ends.result = ends_result
 
 packet("demo::flip_axes").stub = flip_axes
 

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from numpy.typing import NDArray
 
@@ -17,9 +17,13 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 
+class ends_result(NamedTuple, Generic[A]):
+    first: A
+    last: A
+
 def flip_axes(self: A) -> A: ...
 def pieces(self: A, count: int, dim: int = 0) -> list[A]: ...
-def ends(self: A) -> tuple[A, A]: ...
+def ends(self: A) -> ends_result[A]: ...
 
 class _flip_axes_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -28,7 +32,7 @@ class _pieces_operator(Operator):
     def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
 
 class _ends_operator(Operator):
-    def __call__(_op, self: A) -> tuple[A, A]: ...
+    def __call__(_op, self: A) -> ends_result[A]: ...
 
 class _flip_axes_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -43,7 +47,7 @@ class _pieces_packet(_pieces_call):
     default: _pieces_operator
 
 class _ends_call(Packet):
-    def __call__(_op, self: A) -> tuple[A, A]: ...
+    def __call__(_op, self: A) -> ends_result[A]: ...
 
 class _ends_packet(_ends_call):
     default: _ends_operator
