@@ -233,7 +233,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
@@ -267,7 +267,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _add_Scalar.table[ARRAYS]
         except KeyError:
@@ -300,7 +300,7 @@ def sub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _sub_Tensor.table[ARRAYS]
         except KeyError:
@@ -334,7 +334,7 @@ def sub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sub_Scalar.table[ARRAYS]
         except KeyError:
@@ -367,7 +367,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _rsub_Tensor.table[ARRAYS]
         except KeyError:
@@ -401,7 +401,7 @@ def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _rsub_Scalar.table[ARRAYS]
         except KeyError:
@@ -431,7 +431,7 @@ _mul_Tensor = declare(
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
@@ -463,7 +463,7 @@ def mul_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _mul_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _mul_Scalar.table[ARRAYS]
         except KeyError:
@@ -493,7 +493,7 @@ _div_Tensor = declare(
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _div_Tensor.table[ARRAYS]
         except KeyError:
@@ -525,7 +525,7 @@ def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _div_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _div_Scalar.table[ARRAYS]
         except KeyError:
@@ -558,7 +558,7 @@ def div_Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_Tensor_mode.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _div_Tensor_mode.table[ARRAYS]
         except KeyError:
@@ -591,7 +591,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) 
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div__Tensor_mode.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _div__Tensor_mode.table[ARRAYS]
         except KeyError:
@@ -624,7 +624,7 @@ def div_out_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None, out:
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_out_mode.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _div_out_mode.table[ARRAYS]
         except KeyError:
@@ -659,7 +659,7 @@ def div_Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_Scalar_mode.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _div_Scalar_mode.table[ARRAYS]
         except KeyError:
@@ -689,7 +689,7 @@ _floor_divide_default = declare(
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
@@ -719,7 +719,7 @@ _floor_divide__Tensor = declare(
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
@@ -750,7 +750,7 @@ _floor_divide_out = declare(
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _floor_divide_out.table[ARRAYS]
         except KeyError:
@@ -782,7 +782,7 @@ def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _floor_divide_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _floor_divide_Scalar.table[ARRAYS]
         except KeyError:
@@ -812,7 +812,7 @@ _remainder_Tensor = declare(
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _remainder_Tensor.table[ARRAYS]
         except KeyError:
@@ -844,7 +844,7 @@ def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _remainder_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _remainder_Scalar.table[ARRAYS]
         except KeyError:
@@ -876,7 +876,7 @@ def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _remainder_Scalar_Tensor.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray:
+    if type(other) is ndarray and modes is None:
         try:
             kernel = _remainder_Scalar_Tensor.table[ARRAYS]
         except KeyError:
@@ -906,7 +906,7 @@ _pow_Tensor_Tensor = declare(
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(exponent) is ndarray:
+    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
         try:
             kernel = _pow_Tensor_Tensor.table[ARRAYS]
         except KeyError:
@@ -936,7 +936,7 @@ _pow__Tensor = declare(
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(exponent) is ndarray:
+    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
@@ -967,7 +967,7 @@ _pow_Tensor_Tensor_out = declare(
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(exponent) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(exponent) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _pow_Tensor_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -999,7 +999,7 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     if type(exponent) is not int and type(exponent) is not float:
         exponent = _pow_Tensor_Scalar.convert(1, exponent)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _pow_Tensor_Scalar.table[ARRAYS]
         except KeyError:
@@ -1031,7 +1031,7 @@ def pow__Scalar(self: Tensor, exponent: Scalar) -> Tensor:
     if type(exponent) is not int and type(exponent) is not float:
         exponent = _pow__Scalar.convert(1, exponent)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _pow__Scalar.table[ARRAYS]
         except KeyError:
@@ -1064,7 +1064,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, *, out: Tensor) -> Ten
     if type(exponent) is not int and type(exponent) is not float:
         exponent = _pow_Tensor_Scalar_out.convert(1, exponent)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _pow_Tensor_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -1096,7 +1096,7 @@ def pow_Scalar(self: Scalar, exponent: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _pow_Scalar.convert(0, self)
     modes = active_modes()
-    if modes is None and type(exponent) is ndarray:
+    if type(exponent) is ndarray and modes is None:
         try:
             kernel = _pow_Scalar.table[ARRAYS]
         except KeyError:
@@ -1126,7 +1126,7 @@ _maximum_default = declare(
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _maximum_default.table[ARRAYS]
         except KeyError:
@@ -1156,7 +1156,7 @@ _minimum_default = declare(
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _minimum_default.table[ARRAYS]
         except KeyError:
@@ -1186,7 +1186,7 @@ _atan2_default = declare(
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _atan2_default.table[ARRAYS]
         except KeyError:
@@ -1220,7 +1220,7 @@ def clamp_default(self: Tensor, min: Scalar | None = None, max: Scalar | None = 
     if max is not None and type(max) is not int and type(max) is not float:
         max = _clamp_default.convert(2, max)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _clamp_default.table[ARRAYS]
         except KeyError:
@@ -1251,10 +1251,10 @@ _clamp_Tensor = declare(
 def clamp_Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(self) is ndarray
+        type(self) is ndarray
         and (min is None or type(min) is ndarray)
         and (max is None or type(max) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _clamp_Tensor.table[ARRAYS]
@@ -1289,7 +1289,7 @@ _where_self = declare(
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(condition) is ndarray and type(self) is ndarray and type(other) is ndarray:
+    if type(condition) is ndarray and type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _where_self.table[ARRAYS]
         except KeyError:
@@ -1321,7 +1321,7 @@ def where_ScalarSelf(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _where_ScalarSelf.convert(1, self)
     modes = active_modes()
-    if modes is None and type(condition) is ndarray and type(other) is ndarray:
+    if type(condition) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _where_ScalarSelf.table[ARRAYS]
         except KeyError:
@@ -1353,7 +1353,7 @@ def where_ScalarOther(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _where_ScalarOther.convert(2, other)
     modes = active_modes()
-    if modes is None and type(condition) is ndarray and type(self) is ndarray:
+    if type(condition) is ndarray and type(self) is ndarray and modes is None:
         try:
             kernel = _where_ScalarOther.table[ARRAYS]
         except KeyError:
@@ -1387,7 +1387,7 @@ def where_Scalar(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _where_Scalar.convert(2, other)
     modes = active_modes()
-    if modes is None and type(condition) is ndarray:
+    if type(condition) is ndarray and modes is None:
         try:
             kernel = _where_Scalar.table[ARRAYS]
         except KeyError:
@@ -1417,7 +1417,7 @@ _neg_default = declare(
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _neg_default.table[ARRAYS]
         except KeyError:
@@ -1447,7 +1447,7 @@ _abs_default = declare(
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _abs_default.table[ARRAYS]
         except KeyError:
@@ -1477,7 +1477,7 @@ _exp_default = declare(
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
@@ -1507,7 +1507,7 @@ _expm1_default = declare(
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _expm1_default.table[ARRAYS]
         except KeyError:
@@ -1537,7 +1537,7 @@ _log_default = declare(
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log_default.table[ARRAYS]
         except KeyError:
@@ -1567,7 +1567,7 @@ _log1p_default = declare(
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log1p_default.table[ARRAYS]
         except KeyError:
@@ -1597,7 +1597,7 @@ _log2_default = declare(
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log2_default.table[ARRAYS]
         except KeyError:
@@ -1627,7 +1627,7 @@ _sqrt_default = declare(
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sqrt_default.table[ARRAYS]
         except KeyError:
@@ -1657,7 +1657,7 @@ _sin_default = declare(
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sin_default.table[ARRAYS]
         except KeyError:
@@ -1687,7 +1687,7 @@ _cos_default = declare(
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cos_default.table[ARRAYS]
         except KeyError:
@@ -1717,7 +1717,7 @@ _tan_default = declare(
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tan_default.table[ARRAYS]
         except KeyError:
@@ -1747,7 +1747,7 @@ _tanh_default = declare(
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tanh_default.table[ARRAYS]
         except KeyError:
@@ -1777,7 +1777,7 @@ _reciprocal_default = declare(
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _reciprocal_default.table[ARRAYS]
         except KeyError:
@@ -1807,7 +1807,7 @@ _rsqrt_default = declare(
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _rsqrt_default.table[ARRAYS]
         except KeyError:
@@ -1837,7 +1837,7 @@ _sigmoid_default = declare(
 # sigmoid(Tensor self) -> Tensor
 def sigmoid_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sigmoid_default.table[ARRAYS]
         except KeyError:
@@ -1867,7 +1867,7 @@ _floor_default = declare(
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _floor_default.table[ARRAYS]
         except KeyError:
@@ -1897,7 +1897,7 @@ _ceil_default = declare(
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ceil_default.table[ARRAYS]
         except KeyError:
@@ -1927,7 +1927,7 @@ _trunc_default = declare(
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _trunc_default.table[ARRAYS]
         except KeyError:
@@ -1957,7 +1957,7 @@ _round_default = declare(
 # round(Tensor self) -> Tensor
 def round_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _round_default.table[ARRAYS]
         except KeyError:
@@ -1990,7 +1990,7 @@ def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
     if type(decimals) is not int:
         decimals = _round_decimals.convert(1, decimals)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _round_decimals.table[ARRAYS]
         except KeyError:
@@ -2020,7 +2020,7 @@ _sign_default = declare(
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sign_default.table[ARRAYS]
         except KeyError:
@@ -2050,7 +2050,7 @@ _relu_default = declare(
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _relu_default.table[ARRAYS]
         except KeyError:
@@ -2083,7 +2083,7 @@ def gelu_default(self: Tensor, *, approximate: str = "none") -> Tensor:
     if type(approximate) is not str:
         approximate = _gelu_default.convert(1, approximate)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _gelu_default.table[ARRAYS]
         except KeyError:
@@ -2113,7 +2113,7 @@ _square = declare(
 # square(Tensor self) -> Tensor
 def square(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _square.table[ARRAYS]
         except KeyError:
@@ -2143,7 +2143,7 @@ _bitwise_not_default = declare(
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_not_default.table[ARRAYS]
         except KeyError:
@@ -2173,7 +2173,7 @@ _logical_not_default = declare(
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _logical_not_default.table[ARRAYS]
         except KeyError:
@@ -2203,7 +2203,7 @@ _isnan_default = declare(
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _isnan_default.table[ARRAYS]
         except KeyError:
@@ -2233,7 +2233,7 @@ _isfinite = declare(
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _isfinite.table[ARRAYS]
         except KeyError:
@@ -2263,7 +2263,7 @@ _bitwise_and_Tensor = declare(
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Tensor.table[ARRAYS]
         except KeyError:
@@ -2295,7 +2295,7 @@ def bitwise_and_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_and_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Scalar.table[ARRAYS]
         except KeyError:
@@ -2327,7 +2327,7 @@ def bitwise_and_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_and_Scalar_Tensor.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray:
+    if type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Scalar_Tensor.table[ARRAYS]
         except KeyError:
@@ -2357,7 +2357,7 @@ _bitwise_or_Tensor = declare(
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Tensor.table[ARRAYS]
         except KeyError:
@@ -2389,7 +2389,7 @@ def bitwise_or_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_or_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Scalar.table[ARRAYS]
         except KeyError:
@@ -2421,7 +2421,7 @@ def bitwise_or_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_or_Scalar_Tensor.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray:
+    if type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Scalar_Tensor.table[ARRAYS]
         except KeyError:
@@ -2451,7 +2451,7 @@ _bitwise_xor_Tensor = declare(
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Tensor.table[ARRAYS]
         except KeyError:
@@ -2483,7 +2483,7 @@ def bitwise_xor_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_xor_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Scalar.table[ARRAYS]
         except KeyError:
@@ -2515,7 +2515,7 @@ def bitwise_xor_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_xor_Scalar_Tensor.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray:
+    if type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Scalar_Tensor.table[ARRAYS]
         except KeyError:
@@ -2545,7 +2545,7 @@ _logical_and_default = declare(
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_and_default.table[ARRAYS]
         except KeyError:
@@ -2575,7 +2575,7 @@ _logical_or_default = declare(
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_or_default.table[ARRAYS]
         except KeyError:
@@ -2605,7 +2605,7 @@ _logical_xor_default = declare(
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_xor_default.table[ARRAYS]
         except KeyError:
@@ -2635,7 +2635,7 @@ _eq_Tensor = declare(
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
@@ -2667,7 +2667,7 @@ def eq_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _eq_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _eq_Scalar.table[ARRAYS]
         except KeyError:
@@ -2697,7 +2697,7 @@ _ne_Tensor = declare(
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
@@ -2729,7 +2729,7 @@ def ne_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ne_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ne_Scalar.table[ARRAYS]
         except KeyError:
@@ -2759,7 +2759,7 @@ _lt_Tensor = declare(
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
@@ -2791,7 +2791,7 @@ def lt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _lt_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _lt_Scalar.table[ARRAYS]
         except KeyError:
@@ -2821,7 +2821,7 @@ _le_Tensor = declare(
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
@@ -2853,7 +2853,7 @@ def le_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _le_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _le_Scalar.table[ARRAYS]
         except KeyError:
@@ -2883,7 +2883,7 @@ _gt_Tensor = declare(
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
@@ -2915,7 +2915,7 @@ def gt_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _gt_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _gt_Scalar.table[ARRAYS]
         except KeyError:
@@ -2945,7 +2945,7 @@ _ge_Tensor = declare(
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
@@ -2977,7 +2977,7 @@ def ge_Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ge_Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ge_Scalar.table[ARRAYS]
         except KeyError:
@@ -3019,7 +3019,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     if type(equal_nan) is not bool:
         equal_nan = _isclose.convert(4, equal_nan)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _isclose.table[ARRAYS]
         except KeyError:
@@ -3061,7 +3061,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if type(equal_nan) is not bool:
         equal_nan = _allclose.convert(4, equal_nan)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _allclose.table[ARRAYS]
         except KeyError:
@@ -3091,7 +3091,7 @@ _equal = declare(
 # equal(Tensor self, Tensor other) -> bool
 def equal(self: Tensor, other: Tensor) -> bool:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _equal.table[ARRAYS]
         except KeyError:
@@ -3124,7 +3124,7 @@ def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     if dtype is not None:
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sum_default.table[ARRAYS]
         except KeyError:
@@ -3167,7 +3167,7 @@ def sum_dim_IntList(
     if dtype is not None:
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sum_dim_IntList.table[ARRAYS]
         except KeyError:
@@ -3200,7 +3200,7 @@ def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     if dtype is not None:
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _prod_default.table[ARRAYS]
         except KeyError:
@@ -3237,7 +3237,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
     if dtype is not None:
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _prod_dim_int.table[ARRAYS]
         except KeyError:
@@ -3270,7 +3270,7 @@ def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     if dtype is not None:
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _mean_default.table[ARRAYS]
         except KeyError:
@@ -3303,7 +3303,7 @@ def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor)
     if dtype is not None:
         dtype = _mean_dtype_out.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mean_dtype_out.table[ARRAYS]
         except KeyError:
@@ -3346,7 +3346,7 @@ def mean_dim(
     if dtype is not None:
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _mean_dim.table[ARRAYS]
         except KeyError:
@@ -3380,7 +3380,7 @@ def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _amax_default.table[ARRAYS]
         except KeyError:
@@ -3414,7 +3414,7 @@ def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = Fa
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _amin_default.table[ARRAYS]
         except KeyError:
@@ -3444,7 +3444,7 @@ _any_default = declare(
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _any_default.table[ARRAYS]
         except KeyError:
@@ -3475,7 +3475,7 @@ _any_all_out = declare(
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _any_all_out.table[ARRAYS]
         except KeyError:
@@ -3509,7 +3509,7 @@ def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     if type(keepdim) is not bool:
         keepdim = _any_dim.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _any_dim.table[ARRAYS]
         except KeyError:
@@ -3543,7 +3543,7 @@ def any_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
     if type(keepdim) is not bool:
         keepdim = _any_dims.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _any_dims.table[ARRAYS]
         except KeyError:
@@ -3573,7 +3573,7 @@ _all_default = declare(
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _all_default.table[ARRAYS]
         except KeyError:
@@ -3604,7 +3604,7 @@ _all_all_out = declare(
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _all_all_out.table[ARRAYS]
         except KeyError:
@@ -3638,7 +3638,7 @@ def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     if type(keepdim) is not bool:
         keepdim = _all_dim.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _all_dim.table[ARRAYS]
         except KeyError:
@@ -3672,7 +3672,7 @@ def all_dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = Fal
     if type(keepdim) is not bool:
         keepdim = _all_dims.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _all_dims.table[ARRAYS]
         except KeyError:
@@ -3706,7 +3706,7 @@ def argmax_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
     if type(keepdim) is not bool:
         keepdim = _argmax_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _argmax_default.table[ARRAYS]
         except KeyError:
@@ -3740,7 +3740,7 @@ def argmin_default(self: Tensor, dim: int | None = None, keepdim: bool = False) 
     if type(keepdim) is not bool:
         keepdim = _argmin_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _argmin_default.table[ARRAYS]
         except KeyError:
@@ -3770,7 +3770,7 @@ _max_default = declare(
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _max_default.table[ARRAYS]
         except KeyError:
@@ -3801,7 +3801,7 @@ _max_unary_out = declare(
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _max_unary_out.table[ARRAYS]
         except KeyError:
@@ -3843,7 +3843,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> max_dim_result:
     if type(keepdim) is not bool:
         keepdim = _max_dim.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _max_dim.table[ARRAYS]
         except KeyError:
@@ -3896,7 +3896,7 @@ def max_dim_max(
     if type(keepdim) is not bool:
         keepdim = _max_dim_max.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(max) is ndarray and type(max_values) is ndarray:
+    if type(self) is ndarray and type(max) is ndarray and type(max_values) is ndarray and modes is None:
         try:
             kernel = _max_dim_max.table[ARRAYS]
         except KeyError:
@@ -3927,7 +3927,7 @@ _max_other = declare(
 # max.other(Tensor self, Tensor other) -> Tensor
 def max_other(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _max_other.table[ARRAYS]
         except KeyError:
@@ -3957,7 +3957,7 @@ _min_default = declare(
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _min_default.table[ARRAYS]
         except KeyError:
@@ -3988,7 +3988,7 @@ _min_unary_out = declare(
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _min_unary_out.table[ARRAYS]
         except KeyError:
@@ -4030,7 +4030,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> min_dim_result:
     if type(keepdim) is not bool:
         keepdim = _min_dim.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _min_dim.table[ARRAYS]
         except KeyError:
@@ -4083,7 +4083,7 @@ def min_dim_min(
     if type(keepdim) is not bool:
         keepdim = _min_dim_min.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(min) is ndarray and type(min_indices) is ndarray:
+    if type(self) is ndarray and type(min) is ndarray and type(min_indices) is ndarray and modes is None:
         try:
             kernel = _min_dim_min.table[ARRAYS]
         except KeyError:
@@ -4114,7 +4114,7 @@ _min_other = declare(
 # min.other(Tensor self, Tensor other) -> Tensor
 def min_other(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _min_other.table[ARRAYS]
         except KeyError:
@@ -4146,7 +4146,7 @@ def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
     if type(unbiased) is not bool:
         unbiased = _var_default.convert(1, unbiased)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _var_default.table[ARRAYS]
         except KeyError:
@@ -4182,7 +4182,7 @@ def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
     if type(keepdim) is not bool:
         keepdim = _var_dim.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _var_dim.table[ARRAYS]
         except KeyError:
@@ -4225,7 +4225,7 @@ def var_correction(
     if type(keepdim) is not bool:
         keepdim = _var_correction.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _var_correction.table[ARRAYS]
         except KeyError:
@@ -4257,7 +4257,7 @@ def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
     if type(unbiased) is not bool:
         unbiased = _std_default.convert(1, unbiased)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _std_default.table[ARRAYS]
         except KeyError:
@@ -4293,7 +4293,7 @@ def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
     if type(keepdim) is not bool:
         keepdim = _std_dim.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _std_dim.table[ARRAYS]
         except KeyError:
@@ -4336,7 +4336,7 @@ def std_correction(
     if type(keepdim) is not bool:
         keepdim = _std_correction.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _std_correction.table[ARRAYS]
         except KeyError:
@@ -4371,7 +4371,7 @@ def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) ->
     if dtype is not None:
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumsum_default.table[ARRAYS]
         except KeyError:
@@ -4406,7 +4406,7 @@ def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -
     if dtype is not None:
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumprod_default.table[ARRAYS]
         except KeyError:
@@ -4436,7 +4436,7 @@ _mm_default = declare(
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _mm_default.table[ARRAYS]
         except KeyError:
@@ -4466,7 +4466,7 @@ _bmm_default = declare(
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _bmm_default.table[ARRAYS]
         except KeyError:
@@ -4496,7 +4496,7 @@ _mv_default = declare(
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(vec) is ndarray:
+    if type(self) is ndarray and type(vec) is ndarray and modes is None:
         try:
             kernel = _mv_default.table[ARRAYS]
         except KeyError:
@@ -4526,7 +4526,7 @@ _dot_default = declare(
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(tensor) is ndarray:
+    if type(self) is ndarray and type(tensor) is ndarray and modes is None:
         try:
             kernel = _dot_default.table[ARRAYS]
         except KeyError:
@@ -4561,7 +4561,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1,
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmm_default.convert(4, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _addmm_default.table[ARRAYS]
         except KeyError:
@@ -4591,7 +4591,7 @@ _matmul = declare(
 # matmul(Tensor self, Tensor other) -> Tensor
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _matmul.table[ARRAYS]
         except KeyError:
@@ -4621,7 +4621,7 @@ _alias = declare(
 # alias(Tensor(a) self) -> Tensor(a)
 def alias(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _alias.table[ARRAYS]
         except KeyError:
@@ -4651,7 +4651,7 @@ _detach = declare(
 # detach(Tensor(a) self) -> Tensor(a)
 def detach(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _detach.table[ARRAYS]
         except KeyError:
@@ -4685,7 +4685,7 @@ def view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
     if not is_int_list(size):
         size = _view.convert(1, size)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _view.table[ARRAYS]
         except KeyError:
@@ -4719,7 +4719,7 @@ def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
     if type(dim1) is not int:
         dim1 = _transpose_int.convert(2, dim1)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _transpose_int.table[ARRAYS]
         except KeyError:
@@ -4749,7 +4749,7 @@ _t = declare(
 # t(Tensor(a) self) -> Tensor(a)
 def t(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _t.table[ARRAYS]
         except KeyError:
@@ -4779,7 +4779,7 @@ _numpy_T = declare(
 # numpy_T(Tensor(a) self) -> Tensor(a)
 def numpy_T(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _numpy_T.table[ARRAYS]
         except KeyError:
@@ -4813,7 +4813,7 @@ def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
     if not is_int_list(dims):
         dims = _permute.convert(1, dims)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _permute.table[ARRAYS]
         except KeyError:
@@ -4850,7 +4850,7 @@ def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool =
     if type(implicit) is not bool:
         implicit = _expand.convert(2, implicit)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _expand.table[ARRAYS]
         except KeyError:
@@ -4884,7 +4884,7 @@ def select_int(self: Tensor, dim: int, index: int) -> Tensor:
     if type(index) is not int:
         index = _select_int.convert(2, index)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _select_int.table[ARRAYS]
         except KeyError:
@@ -4928,7 +4928,7 @@ def slice_Tensor(self: Tensor, dim: int = 0, start: int | None = None, end: int 
     if type(step) is not int:
         step = _slice_Tensor.convert(4, step)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _slice_Tensor.table[ARRAYS]
         except KeyError:
@@ -4960,7 +4960,7 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor:
     if type(dim) is not int:
         dim = _unsqueeze.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _unsqueeze.table[ARRAYS]
         except KeyError:
@@ -4990,7 +4990,7 @@ _squeeze_default = declare(
 # squeeze(Tensor(a) self) -> Tensor(a)
 def squeeze_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _squeeze_default.table[ARRAYS]
         except KeyError:
@@ -5022,7 +5022,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Tensor:
     if type(dim) is not int:
         dim = _squeeze_dim.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _squeeze_dim.table[ARRAYS]
         except KeyError:
@@ -5056,7 +5056,7 @@ def squeeze_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
     if not is_int_list(dim):
         dim = _squeeze_dims.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _squeeze_dims.table[ARRAYS]
         except KeyError:
@@ -5092,7 +5092,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Ten
     if type(dim2) is not int:
         dim2 = _diagonal.convert(3, dim2)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _diagonal.table[ARRAYS]
         except KeyError:
@@ -5126,7 +5126,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
     if type(dim) is not int:
         dim = _split_Tensor.convert(2, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _split_Tensor.table[ARRAYS]
         except KeyError:
@@ -5160,7 +5160,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     if type(dim) is not int:
         dim = _split_with_sizes.convert(2, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _split_with_sizes.table[ARRAYS]
         except KeyError:
@@ -5192,7 +5192,7 @@ def unbind_int(self: Tensor, dim: int = 0) -> list[Tensor]:
     if type(dim) is not int:
         dim = _unbind_int.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _unbind_int.table[ARRAYS]
         except KeyError:
@@ -5228,7 +5228,7 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
     if storage_offset is not None and type(storage_offset) is not int:
         storage_offset = _as_strided.convert(3, storage_offset)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _as_strided.table[ARRAYS]
         except KeyError:
@@ -5262,7 +5262,7 @@ def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> list[T
     if type(dim) is not int:
         dim = _split_sizes.convert(2, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _split_sizes.table[ARRAYS]
         except KeyError:
@@ -5296,7 +5296,7 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     if type(dim) is not int:
         dim = _chunk.convert(2, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _chunk.table[ARRAYS]
         except KeyError:
@@ -5330,7 +5330,7 @@ def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
     if not is_int_list(shape):
         shape = _reshape.convert(1, shape)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _reshape.table[ARRAYS]
         except KeyError:
@@ -5364,7 +5364,7 @@ def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> T
     if type(end_dim) is not int:
         end_dim = _flatten_using_ints.convert(2, end_dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _flatten_using_ints.table[ARRAYS]
         except KeyError:
@@ -5394,7 +5394,7 @@ _expand_as = declare(
 # expand_as(Tensor(a) self, Tensor other) -> Tensor(a)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _expand_as.table[ARRAYS]
         except KeyError:
@@ -5430,7 +5430,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if type(length) is not int:
         length = _narrow.convert(3, length)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _narrow.table[ARRAYS]
         except KeyError:
@@ -5464,7 +5464,7 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
     if type(destination) is not int:
         destination = _movedim_int.convert(2, destination)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _movedim_int.table[ARRAYS]
         except KeyError:
@@ -5498,7 +5498,7 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
     if not is_int_list(destination):
         destination = _movedim_intlist.convert(2, destination)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _movedim_intlist.table[ARRAYS]
         except KeyError:
@@ -5655,7 +5655,7 @@ def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _index_select_default.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
             kernel = _index_select_default.table[ARRAYS]
         except KeyError:
@@ -5690,7 +5690,7 @@ def gather_default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool =
     if type(sparse_grad) is not bool:
         sparse_grad = _gather_default.convert(3, sparse_grad)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
             kernel = _gather_default.table[ARRAYS]
         except KeyError:
@@ -5722,7 +5722,7 @@ def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _masked_fill_Scalar.convert(2, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
             kernel = _masked_fill_Scalar.table[ARRAYS]
         except KeyError:
@@ -5752,7 +5752,7 @@ _masked_fill_Tensor = declare(
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -5782,7 +5782,7 @@ _masked_select = declare(
 # masked_select(Tensor self, Tensor mask) -> Tensor
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
             kernel = _masked_select.table[ARRAYS]
         except KeyError:
@@ -5812,7 +5812,7 @@ _nonzero = declare(
 # nonzero(Tensor self) -> Tensor
 def nonzero(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _nonzero.table[ARRAYS]
         except KeyError:
@@ -5842,7 +5842,7 @@ _where_default = declare(
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
     modes = active_modes()
-    if modes is None and type(condition) is ndarray:
+    if type(condition) is ndarray and modes is None:
         try:
             kernel = _where_default.table[ARRAYS]
         except KeyError:
@@ -5874,7 +5874,7 @@ def tril_default(self: Tensor, diagonal: int = 0) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _tril_default.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tril_default.table[ARRAYS]
         except KeyError:
@@ -5906,7 +5906,7 @@ def triu_default(self: Tensor, diagonal: int = 0) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _triu_default.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _triu_default.table[ARRAYS]
         except KeyError:
@@ -5940,7 +5940,7 @@ def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     if type(half_to_float) is not bool:
         half_to_float = __softmax_default.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __softmax_default.table[ARRAYS]
         except KeyError:
@@ -5974,7 +5974,7 @@ def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     if type(half_to_float) is not bool:
         half_to_float = __log_softmax_default.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __log_softmax_default.table[ARRAYS]
         except KeyError:
@@ -6008,7 +6008,7 @@ def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tenso
     if dtype is not None:
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _softmax_int.table[ARRAYS]
         except KeyError:
@@ -6042,7 +6042,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> T
     if dtype is not None:
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log_softmax_int.table[ARRAYS]
         except KeyError:
@@ -6090,10 +6090,10 @@ def native_layer_norm_default(
         eps = _native_layer_norm_default.convert(4, eps)
     modes = active_modes()
     if (
-        modes is None
-        and type(input) is ndarray
+        type(input) is ndarray
         and (weight is None or type(weight) is ndarray)
         and (bias is None or type(bias) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _native_layer_norm_default.table[ARRAYS]
@@ -6151,10 +6151,10 @@ def layer_norm(
         cudnn_enable = _layer_norm.convert(5, cudnn_enable)
     modes = active_modes()
     if (
-        modes is None
-        and type(input) is ndarray
+        type(input) is ndarray
         and (weight is None or type(weight) is ndarray)
         and (bias is None or type(bias) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _layer_norm.table[ARRAYS]
@@ -6856,7 +6856,7 @@ def empty_like(
     if memory_format is not None:
         memory_format = _empty_like.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _empty_like.table[ARRAYS]
         except KeyError:
@@ -6914,7 +6914,7 @@ def zeros_like(
     if memory_format is not None:
         memory_format = _zeros_like.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _zeros_like.table[ARRAYS]
         except KeyError:
@@ -6972,7 +6972,7 @@ def ones_like(
     if memory_format is not None:
         memory_format = _ones_like.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ones_like.table[ARRAYS]
         except KeyError:
@@ -7034,7 +7034,7 @@ def full_like(
     if memory_format is not None:
         memory_format = _full_like.convert(6, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _full_like.table[ARRAYS]
         except KeyError:
@@ -7092,7 +7092,7 @@ def rand_like(
     if memory_format is not None:
         memory_format = _rand_like.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _rand_like.table[ARRAYS]
         except KeyError:
@@ -7150,7 +7150,7 @@ def randn_like(
     if memory_format is not None:
         memory_format = _randn_like.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _randn_like.table[ARRAYS]
         except KeyError:
@@ -7210,7 +7210,7 @@ def new_empty(
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty.convert(5, pin_memory)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _new_empty.table[ARRAYS]
         except KeyError:
@@ -7272,7 +7272,7 @@ def new_empty_strided(
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided.convert(6, pin_memory)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _new_empty_strided.table[ARRAYS]
         except KeyError:
@@ -7332,7 +7332,7 @@ def new_zeros(
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros.convert(5, pin_memory)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _new_zeros.table[ARRAYS]
         except KeyError:
@@ -7392,7 +7392,7 @@ def new_ones(
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones.convert(5, pin_memory)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _new_ones.table[ARRAYS]
         except KeyError:
@@ -7454,7 +7454,7 @@ def new_full(
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full.convert(6, pin_memory)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _new_full.table[ARRAYS]
         except KeyError:
@@ -8061,7 +8061,7 @@ def normal_default(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generat
     if generator is not None:
         generator = _normal_default.convert(3, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _normal_default.table[ARRAYS]
         except KeyError:
@@ -8115,7 +8115,7 @@ def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> T
     if generator is not None:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _random_to.table[ARRAYS]
         except KeyError:
@@ -8148,7 +8148,7 @@ def random_default(self: Tensor, *, generator: Generator | None = None) -> Tenso
     if generator is not None:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _random_default.table[ARRAYS]
         except KeyError:
@@ -8181,7 +8181,7 @@ def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Te
     if generator is not None:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bernoulli_default.table[ARRAYS]
         except KeyError:
@@ -8216,7 +8216,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
     if generator is not None:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bernoulli_p.table[ARRAYS]
         except KeyError:
@@ -8251,7 +8251,7 @@ def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | Non
     if generator is not None:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bernoulli__float.table[ARRAYS]
         except KeyError:
@@ -8286,7 +8286,7 @@ def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | 
     if generator is not None:
         generator = _bernoulli_float_out.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bernoulli_float_out.table[ARRAYS]
         except KeyError:
@@ -8319,7 +8319,7 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
     if generator is not None:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(p) is ndarray:
+    if type(self) is ndarray and type(p) is ndarray and modes is None:
         try:
             kernel = _bernoulli_Tensor.table[ARRAYS]
         except KeyError:
@@ -8351,7 +8351,7 @@ def copy_default(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tenso
     if type(non_blocking) is not bool:
         non_blocking = _copy_default.convert(2, non_blocking)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(src) is ndarray:
+    if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
             kernel = _copy_default.table[ARRAYS]
         except KeyError:
@@ -8383,7 +8383,7 @@ def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _fill_Scalar.convert(1, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _fill_Scalar.table[ARRAYS]
         except KeyError:
@@ -8413,7 +8413,7 @@ _fill_Tensor = declare(
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -8443,7 +8443,7 @@ _zero_default = declare(
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _zero_default.table[ARRAYS]
         except KeyError:
@@ -8476,7 +8476,7 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     if memory_format is not None:
         memory_format = _clone.convert(1, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _clone.table[ARRAYS]
         except KeyError:
@@ -8508,7 +8508,7 @@ _contiguous = declare(
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
     memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _contiguous.table[ARRAYS]
         except KeyError:
@@ -8545,7 +8545,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
     if memory_format is not None:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _resize_.table[ARRAYS]
         except KeyError:
@@ -8607,7 +8607,7 @@ def _to_copy(
     if memory_format is not None:
         memory_format = __to_copy.convert(6, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __to_copy.table[ARRAYS]
         except KeyError:
@@ -8673,7 +8673,7 @@ def to_dtype_layout(
     if memory_format is not None:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _to_dtype_layout.table[ARRAYS]
         except KeyError:
@@ -8727,7 +8727,7 @@ def to_device(
     if memory_format is not None:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _to_device.table[ARRAYS]
         except KeyError:
@@ -8778,7 +8778,7 @@ def to_dtype(
     if memory_format is not None:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _to_dtype.table[ARRAYS]
         except KeyError:
@@ -8828,7 +8828,7 @@ def to_other(
     if memory_format is not None:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _to_other.table[ARRAYS]
         except KeyError:
@@ -8858,7 +8858,7 @@ _type_as = declare(
 # type_as(Tensor self, Tensor other) -> Tensor
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _type_as.table[ARRAYS]
         except KeyError:
@@ -8888,7 +8888,7 @@ _item = declare(
 # item(Tensor self) -> Scalar
 def item(self: Tensor) -> Scalar:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _item.table[ARRAYS]
         except KeyError:
@@ -8918,7 +8918,7 @@ __local_scalar_dense = declare(
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __local_scalar_dense.table[ARRAYS]
         except KeyError:
@@ -8951,7 +8951,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _add_out.table[ARRAYS]
         except KeyError:
@@ -8984,7 +8984,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:
@@ -9019,7 +9019,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _add_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9053,7 +9053,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _add__Scalar.table[ARRAYS]
         except KeyError:
@@ -9086,7 +9086,7 @@ def sub_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sub_out.table[ARRAYS]
         except KeyError:
@@ -9119,7 +9119,7 @@ def sub__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _sub__Tensor.table[ARRAYS]
         except KeyError:
@@ -9154,7 +9154,7 @@ def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Scalar_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sub_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9188,7 +9188,7 @@ def sub__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sub__Scalar.table[ARRAYS]
         except KeyError:
@@ -9221,7 +9221,7 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tens
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _rsub_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -9256,7 +9256,7 @@ def rsub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tens
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Scalar_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _rsub_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9287,7 +9287,7 @@ _mul_out = declare(
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mul_out.table[ARRAYS]
         except KeyError:
@@ -9317,7 +9317,7 @@ _mul__Tensor = declare(
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
@@ -9350,7 +9350,7 @@ def mul_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _mul_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mul_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9382,7 +9382,7 @@ def mul__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _mul__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _mul__Scalar.table[ARRAYS]
         except KeyError:
@@ -9413,7 +9413,7 @@ _div_out = declare(
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _div_out.table[ARRAYS]
         except KeyError:
@@ -9443,7 +9443,7 @@ _div__Tensor = declare(
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _div__Tensor.table[ARRAYS]
         except KeyError:
@@ -9476,7 +9476,7 @@ def div_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _div_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _div_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9508,7 +9508,7 @@ def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _div__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _div__Scalar.table[ARRAYS]
         except KeyError:
@@ -9543,7 +9543,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, *, rounding_mode: str | Non
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_Scalar_mode_out.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _div_Scalar_mode_out.table[ARRAYS]
         except KeyError:
@@ -9578,7 +9578,7 @@ def div__Scalar_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) 
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div__Scalar_mode.convert(2, rounding_mode)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _div__Scalar_mode.table[ARRAYS]
         except KeyError:
@@ -9611,7 +9611,7 @@ def floor_divide_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tens
     if type(other) is not int and type(other) is not float:
         other = _floor_divide_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _floor_divide_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9643,7 +9643,7 @@ def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _floor_divide__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _floor_divide__Scalar.table[ARRAYS]
         except KeyError:
@@ -9674,7 +9674,7 @@ _remainder_Tensor_out = declare(
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _remainder_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -9704,7 +9704,7 @@ _remainder__Tensor = declare(
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
@@ -9737,7 +9737,7 @@ def remainder_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _remainder_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _remainder_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9769,7 +9769,7 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _remainder__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _remainder__Scalar.table[ARRAYS]
         except KeyError:
@@ -9802,7 +9802,7 @@ def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> 
     if type(self) is not int and type(self) is not float:
         self = _remainder_Scalar_Tensor_out.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray and type(out) is ndarray:
+    if type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _remainder_Scalar_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -9835,7 +9835,7 @@ def pow_Scalar_out(self: Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _pow_Scalar_out.convert(0, self)
     modes = active_modes()
-    if modes is None and type(exponent) is ndarray and type(out) is ndarray:
+    if type(exponent) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _pow_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -9866,7 +9866,7 @@ _maximum_out = declare(
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _maximum_out.table[ARRAYS]
         except KeyError:
@@ -9897,7 +9897,7 @@ _minimum_out = declare(
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _minimum_out.table[ARRAYS]
         except KeyError:
@@ -9928,7 +9928,7 @@ _atan2_out = declare(
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _atan2_out.table[ARRAYS]
         except KeyError:
@@ -9958,7 +9958,7 @@ _atan2_ = declare(
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _atan2_.table[ARRAYS]
         except KeyError:
@@ -9993,7 +9993,7 @@ def clamp_out(self: Tensor, min: Scalar | None = None, max: Scalar | None = None
     if max is not None and type(max) is not int and type(max) is not float:
         max = _clamp_out.convert(2, max)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _clamp_out.table[ARRAYS]
         except KeyError:
@@ -10027,7 +10027,7 @@ def clamp__default(self: Tensor, min: Scalar | None = None, max: Scalar | None =
     if max is not None and type(max) is not int and type(max) is not float:
         max = _clamp__default.convert(2, max)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _clamp__default.table[ARRAYS]
         except KeyError:
@@ -10059,11 +10059,11 @@ _clamp_Tensor_out = declare(
 def clamp_Tensor_out(self: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(self) is ndarray
+        type(self) is ndarray
         and (min is None or type(min) is ndarray)
         and (max is None or type(max) is ndarray)
         and type(out) is ndarray
+        and modes is None
     ):
         try:
             kernel = _clamp_Tensor_out.table[ARRAYS]
@@ -10099,10 +10099,10 @@ _clamp__Tensor = declare(
 def clamp__Tensor(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(self) is ndarray
+        type(self) is ndarray
         and (min is None or type(min) is ndarray)
         and (max is None or type(max) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _clamp__Tensor.table[ARRAYS]
@@ -10139,11 +10139,11 @@ _where_self_out = declare(
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(condition) is ndarray
+        type(condition) is ndarray
         and type(self) is ndarray
         and type(other) is ndarray
         and type(out) is ndarray
+        and modes is None
     ):
         try:
             kernel = _where_self_out.table[ARRAYS]
@@ -10175,7 +10175,7 @@ _neg_out = declare(
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _neg_out.table[ARRAYS]
         except KeyError:
@@ -10205,7 +10205,7 @@ _neg_ = declare(
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _neg_.table[ARRAYS]
         except KeyError:
@@ -10236,7 +10236,7 @@ _abs_out = declare(
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _abs_out.table[ARRAYS]
         except KeyError:
@@ -10266,7 +10266,7 @@ _abs_ = declare(
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _abs_.table[ARRAYS]
         except KeyError:
@@ -10297,7 +10297,7 @@ _exp_out = declare(
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _exp_out.table[ARRAYS]
         except KeyError:
@@ -10327,7 +10327,7 @@ _exp_ = declare(
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_.table[ARRAYS]
         except KeyError:
@@ -10358,7 +10358,7 @@ _expm1_out = declare(
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _expm1_out.table[ARRAYS]
         except KeyError:
@@ -10388,7 +10388,7 @@ _expm1_ = declare(
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _expm1_.table[ARRAYS]
         except KeyError:
@@ -10419,7 +10419,7 @@ _log_out = declare(
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _log_out.table[ARRAYS]
         except KeyError:
@@ -10449,7 +10449,7 @@ _log_ = declare(
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log_.table[ARRAYS]
         except KeyError:
@@ -10480,7 +10480,7 @@ _log1p_out = declare(
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _log1p_out.table[ARRAYS]
         except KeyError:
@@ -10510,7 +10510,7 @@ _log1p_ = declare(
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log1p_.table[ARRAYS]
         except KeyError:
@@ -10541,7 +10541,7 @@ _log2_out = declare(
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _log2_out.table[ARRAYS]
         except KeyError:
@@ -10571,7 +10571,7 @@ _log2_ = declare(
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log2_.table[ARRAYS]
         except KeyError:
@@ -10602,7 +10602,7 @@ _sqrt_out = declare(
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sqrt_out.table[ARRAYS]
         except KeyError:
@@ -10632,7 +10632,7 @@ _sqrt_ = declare(
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sqrt_.table[ARRAYS]
         except KeyError:
@@ -10663,7 +10663,7 @@ _sin_out = declare(
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sin_out.table[ARRAYS]
         except KeyError:
@@ -10693,7 +10693,7 @@ _sin_ = declare(
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sin_.table[ARRAYS]
         except KeyError:
@@ -10724,7 +10724,7 @@ _cos_out = declare(
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _cos_out.table[ARRAYS]
         except KeyError:
@@ -10754,7 +10754,7 @@ _cos_ = declare(
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cos_.table[ARRAYS]
         except KeyError:
@@ -10785,7 +10785,7 @@ _tan_out = declare(
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _tan_out.table[ARRAYS]
         except KeyError:
@@ -10815,7 +10815,7 @@ _tan_ = declare(
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tan_.table[ARRAYS]
         except KeyError:
@@ -10846,7 +10846,7 @@ _tanh_out = declare(
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _tanh_out.table[ARRAYS]
         except KeyError:
@@ -10876,7 +10876,7 @@ _tanh_ = declare(
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tanh_.table[ARRAYS]
         except KeyError:
@@ -10907,7 +10907,7 @@ _reciprocal_out = declare(
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _reciprocal_out.table[ARRAYS]
         except KeyError:
@@ -10937,7 +10937,7 @@ _reciprocal_ = declare(
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _reciprocal_.table[ARRAYS]
         except KeyError:
@@ -10968,7 +10968,7 @@ _rsqrt_out = declare(
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _rsqrt_out.table[ARRAYS]
         except KeyError:
@@ -10998,7 +10998,7 @@ _rsqrt_ = declare(
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _rsqrt_.table[ARRAYS]
         except KeyError:
@@ -11029,7 +11029,7 @@ _sigmoid_out = declare(
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sigmoid_out.table[ARRAYS]
         except KeyError:
@@ -11059,7 +11059,7 @@ _sigmoid_ = declare(
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
 def sigmoid_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sigmoid_.table[ARRAYS]
         except KeyError:
@@ -11090,7 +11090,7 @@ _floor_out = declare(
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _floor_out.table[ARRAYS]
         except KeyError:
@@ -11120,7 +11120,7 @@ _floor_ = declare(
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _floor_.table[ARRAYS]
         except KeyError:
@@ -11151,7 +11151,7 @@ _ceil_out = declare(
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _ceil_out.table[ARRAYS]
         except KeyError:
@@ -11181,7 +11181,7 @@ _ceil_ = declare(
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ceil_.table[ARRAYS]
         except KeyError:
@@ -11212,7 +11212,7 @@ _trunc_out = declare(
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _trunc_out.table[ARRAYS]
         except KeyError:
@@ -11242,7 +11242,7 @@ _trunc_ = declare(
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _trunc_.table[ARRAYS]
         except KeyError:
@@ -11273,7 +11273,7 @@ _round_out = declare(
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _round_out.table[ARRAYS]
         except KeyError:
@@ -11303,7 +11303,7 @@ _round__default = declare(
 # round_(Tensor(a!) self) -> Tensor(a!)
 def round__default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _round__default.table[ARRAYS]
         except KeyError:
@@ -11336,7 +11336,7 @@ def round_decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
     if type(decimals) is not int:
         decimals = _round_decimals_out.convert(1, decimals)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _round_decimals_out.table[ARRAYS]
         except KeyError:
@@ -11369,7 +11369,7 @@ def round__decimals(self: Tensor, *, decimals: int) -> Tensor:
     if type(decimals) is not int:
         decimals = _round__decimals.convert(1, decimals)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _round__decimals.table[ARRAYS]
         except KeyError:
@@ -11400,7 +11400,7 @@ _sign_out = declare(
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sign_out.table[ARRAYS]
         except KeyError:
@@ -11430,7 +11430,7 @@ _sign_ = declare(
 # sign_(Tensor(a!) self) -> Tensor(a!)
 def sign_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sign_.table[ARRAYS]
         except KeyError:
@@ -11461,7 +11461,7 @@ _relu_out = declare(
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _relu_out.table[ARRAYS]
         except KeyError:
@@ -11491,7 +11491,7 @@ _relu_ = declare(
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _relu_.table[ARRAYS]
         except KeyError:
@@ -11524,7 +11524,7 @@ def gelu_out(self: Tensor, *, approximate: str = "none", out: Tensor) -> Tensor:
     if type(approximate) is not str:
         approximate = _gelu_out.convert(1, approximate)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _gelu_out.table[ARRAYS]
         except KeyError:
@@ -11557,7 +11557,7 @@ def gelu_(self: Tensor, *, approximate: str = "none") -> Tensor:
     if type(approximate) is not str:
         approximate = _gelu_.convert(1, approximate)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _gelu_.table[ARRAYS]
         except KeyError:
@@ -11588,7 +11588,7 @@ _bitwise_not_out = declare(
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_not_out.table[ARRAYS]
         except KeyError:
@@ -11618,7 +11618,7 @@ _bitwise_not_ = declare(
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_not_.table[ARRAYS]
         except KeyError:
@@ -11649,7 +11649,7 @@ _logical_not_out = declare(
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _logical_not_out.table[ARRAYS]
         except KeyError:
@@ -11679,7 +11679,7 @@ _logical_not_ = declare(
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _logical_not_.table[ARRAYS]
         except KeyError:
@@ -11710,7 +11710,7 @@ _isnan_out = declare(
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _isnan_out.table[ARRAYS]
         except KeyError:
@@ -11741,7 +11741,7 @@ _bitwise_and_Tensor_out = declare(
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -11771,7 +11771,7 @@ _bitwise_and__Tensor = declare(
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
@@ -11804,7 +11804,7 @@ def bitwise_and_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
     if type(other) is not int and type(other) is not float:
         other = _bitwise_and_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -11836,7 +11836,7 @@ def bitwise_and__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_and__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_and__Scalar.table[ARRAYS]
         except KeyError:
@@ -11869,7 +11869,7 @@ def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
     if type(self) is not int and type(self) is not float:
         self = _bitwise_and_Scalar_Tensor_out.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray and type(out) is ndarray:
+    if type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Scalar_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -11900,7 +11900,7 @@ _bitwise_or_Tensor_out = declare(
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -11930,7 +11930,7 @@ _bitwise_or__Tensor = declare(
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
@@ -11963,7 +11963,7 @@ def bitwise_or_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor
     if type(other) is not int and type(other) is not float:
         other = _bitwise_or_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -11995,7 +11995,7 @@ def bitwise_or__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_or__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_or__Scalar.table[ARRAYS]
         except KeyError:
@@ -12028,7 +12028,7 @@ def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) ->
     if type(self) is not int and type(self) is not float:
         self = _bitwise_or_Scalar_Tensor_out.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray and type(out) is ndarray:
+    if type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Scalar_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12059,7 +12059,7 @@ _bitwise_xor_Tensor_out = declare(
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12089,7 +12089,7 @@ _bitwise_xor__Tensor = declare(
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
@@ -12122,7 +12122,7 @@ def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tenso
     if type(other) is not int and type(other) is not float:
         other = _bitwise_xor_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -12154,7 +12154,7 @@ def bitwise_xor__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_xor__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor__Scalar.table[ARRAYS]
         except KeyError:
@@ -12187,7 +12187,7 @@ def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -
     if type(self) is not int and type(self) is not float:
         self = _bitwise_xor_Scalar_Tensor_out.convert(0, self)
     modes = active_modes()
-    if modes is None and type(other) is ndarray and type(out) is ndarray:
+    if type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Scalar_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12218,7 +12218,7 @@ _logical_and_out = declare(
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _logical_and_out.table[ARRAYS]
         except KeyError:
@@ -12248,7 +12248,7 @@ _logical_and_ = declare(
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_and_.table[ARRAYS]
         except KeyError:
@@ -12279,7 +12279,7 @@ _logical_or_out = declare(
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _logical_or_out.table[ARRAYS]
         except KeyError:
@@ -12309,7 +12309,7 @@ _logical_or_ = declare(
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_or_.table[ARRAYS]
         except KeyError:
@@ -12340,7 +12340,7 @@ _logical_xor_out = declare(
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _logical_xor_out.table[ARRAYS]
         except KeyError:
@@ -12370,7 +12370,7 @@ _logical_xor_ = declare(
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_xor_.table[ARRAYS]
         except KeyError:
@@ -12401,7 +12401,7 @@ _eq_Tensor_out = declare(
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _eq_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12431,7 +12431,7 @@ _eq__Tensor = declare(
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
@@ -12464,7 +12464,7 @@ def eq_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _eq_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _eq_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -12496,7 +12496,7 @@ def eq__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _eq__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _eq__Scalar.table[ARRAYS]
         except KeyError:
@@ -12527,7 +12527,7 @@ _ne_Tensor_out = declare(
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _ne_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12557,7 +12557,7 @@ _ne__Tensor = declare(
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
@@ -12590,7 +12590,7 @@ def ne_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ne_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _ne_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -12622,7 +12622,7 @@ def ne__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ne__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ne__Scalar.table[ARRAYS]
         except KeyError:
@@ -12653,7 +12653,7 @@ _lt_Tensor_out = declare(
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _lt_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12683,7 +12683,7 @@ _lt__Tensor = declare(
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
@@ -12716,7 +12716,7 @@ def lt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _lt_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _lt_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -12748,7 +12748,7 @@ def lt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _lt__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _lt__Scalar.table[ARRAYS]
         except KeyError:
@@ -12779,7 +12779,7 @@ _le_Tensor_out = declare(
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _le_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12809,7 +12809,7 @@ _le__Tensor = declare(
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
@@ -12842,7 +12842,7 @@ def le_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _le_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _le_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -12874,7 +12874,7 @@ def le__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _le__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _le__Scalar.table[ARRAYS]
         except KeyError:
@@ -12905,7 +12905,7 @@ _gt_Tensor_out = declare(
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _gt_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -12935,7 +12935,7 @@ _gt__Tensor = declare(
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
@@ -12968,7 +12968,7 @@ def gt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _gt_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _gt_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -13000,7 +13000,7 @@ def gt__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _gt__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _gt__Scalar.table[ARRAYS]
         except KeyError:
@@ -13031,7 +13031,7 @@ _ge_Tensor_out = declare(
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _ge_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -13061,7 +13061,7 @@ _ge__Tensor = declare(
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
@@ -13094,7 +13094,7 @@ def ge_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ge_Scalar_out.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _ge_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -13126,7 +13126,7 @@ def ge__Scalar(self: Tensor, other: Scalar) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ge__Scalar.convert(1, other)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ge__Scalar.table[ARRAYS]
         except KeyError:
@@ -13159,7 +13159,7 @@ def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Ten
     if dtype is not None:
         dtype = _sum_out.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sum_out.table[ARRAYS]
         except KeyError:
@@ -13209,7 +13209,7 @@ def sum_IntList_out(
     if dtype is not None:
         dtype = _sum_IntList_out.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _sum_IntList_out.table[ARRAYS]
         except KeyError:
@@ -13242,7 +13242,7 @@ def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Te
     if dtype is not None:
         dtype = _prod_out.convert(1, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _prod_out.table[ARRAYS]
         except KeyError:
@@ -13286,7 +13286,7 @@ def prod_int_out(
     if dtype is not None:
         dtype = _prod_int_out.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _prod_int_out.table[ARRAYS]
         except KeyError:
@@ -13336,7 +13336,7 @@ def mean_out(
     if dtype is not None:
         dtype = _mean_out.convert(3, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mean_out.table[ARRAYS]
         except KeyError:
@@ -13371,7 +13371,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _amax_out.table[ARRAYS]
         except KeyError:
@@ -13406,7 +13406,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _amin_out.table[ARRAYS]
         except KeyError:
@@ -13441,7 +13441,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
     if type(keepdim) is not bool:
         keepdim = _any_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _any_out.table[ARRAYS]
         except KeyError:
@@ -13476,7 +13476,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
     if type(keepdim) is not bool:
         keepdim = _any_dims_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _any_dims_out.table[ARRAYS]
         except KeyError:
@@ -13511,7 +13511,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
     if type(keepdim) is not bool:
         keepdim = _all_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _all_out.table[ARRAYS]
         except KeyError:
@@ -13546,7 +13546,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
     if type(keepdim) is not bool:
         keepdim = _all_dims_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _all_dims_out.table[ARRAYS]
         except KeyError:
@@ -13581,7 +13581,7 @@ def argmax_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     if type(keepdim) is not bool:
         keepdim = _argmax_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _argmax_out.table[ARRAYS]
         except KeyError:
@@ -13616,7 +13616,7 @@ def argmin_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
     if type(keepdim) is not bool:
         keepdim = _argmin_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _argmin_out.table[ARRAYS]
         except KeyError:
@@ -13667,7 +13667,7 @@ def var_correction_out(
     if type(keepdim) is not bool:
         keepdim = _var_correction_out.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _var_correction_out.table[ARRAYS]
         except KeyError:
@@ -13718,7 +13718,7 @@ def std_correction_out(
     if type(keepdim) is not bool:
         keepdim = _std_correction_out.convert(3, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _std_correction_out.table[ARRAYS]
         except KeyError:
@@ -13753,7 +13753,7 @@ def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: T
     if dtype is not None:
         dtype = _cumsum_out.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _cumsum_out.table[ARRAYS]
         except KeyError:
@@ -13788,7 +13788,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor
     if dtype is not None:
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumsum_.table[ARRAYS]
         except KeyError:
@@ -13823,7 +13823,7 @@ def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: 
     if dtype is not None:
         dtype = _cumprod_out.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _cumprod_out.table[ARRAYS]
         except KeyError:
@@ -13858,7 +13858,7 @@ def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tenso
     if dtype is not None:
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumprod_.table[ARRAYS]
         except KeyError:
@@ -13889,7 +13889,7 @@ _mm_out = declare(
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mm_out.table[ARRAYS]
         except KeyError:
@@ -13920,7 +13920,7 @@ _bmm_out = declare(
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bmm_out.table[ARRAYS]
         except KeyError:
@@ -13951,7 +13951,7 @@ _mv_out = declare(
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(vec) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(vec) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _mv_out.table[ARRAYS]
         except KeyError:
@@ -13982,7 +13982,7 @@ _dot_out = declare(
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(tensor) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(tensor) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _dot_out.table[ARRAYS]
         except KeyError:
@@ -14025,11 +14025,11 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alp
         alpha = _addmm_out.convert(4, alpha)
     modes = active_modes()
     if (
-        modes is None
-        and type(self) is ndarray
+        type(self) is ndarray
         and type(mat1) is ndarray
         and type(mat2) is ndarray
         and type(out) is ndarray
+        and modes is None
     ):
         try:
             kernel = _addmm_out.table[ARRAYS]
@@ -14065,7 +14065,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmm_.convert(4, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _addmm_.table[ARRAYS]
         except KeyError:
@@ -14266,7 +14266,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> T
     if type(dim) is not int:
         dim = _index_select_out.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _index_select_out.table[ARRAYS]
         except KeyError:
@@ -14301,7 +14301,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fal
     if type(sparse_grad) is not bool:
         sparse_grad = _gather_out.convert(3, sparse_grad)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _gather_out.table[ARRAYS]
         except KeyError:
@@ -14334,7 +14334,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, *, out: Te
     if type(value) is not int and type(value) is not float:
         value = _masked_fill_Scalar_out.convert(2, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _masked_fill_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -14366,7 +14366,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _masked_fill__Scalar.convert(2, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
             kernel = _masked_fill__Scalar.table[ARRAYS]
         except KeyError:
@@ -14398,11 +14398,11 @@ _masked_fill_Tensor_out = declare(
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(self) is ndarray
+        type(self) is ndarray
         and type(mask) is ndarray
         and type(value) is ndarray
         and type(out) is ndarray
+        and modes is None
     ):
         try:
             kernel = _masked_fill_Tensor_out.table[ARRAYS]
@@ -14433,7 +14433,7 @@ _masked_fill__Tensor = declare(
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
@@ -14466,7 +14466,7 @@ def tril_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _tril_out.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _tril_out.table[ARRAYS]
         except KeyError:
@@ -14498,7 +14498,7 @@ def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _tril_.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tril_.table[ARRAYS]
         except KeyError:
@@ -14531,7 +14531,7 @@ def triu_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _triu_out.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _triu_out.table[ARRAYS]
         except KeyError:
@@ -14563,7 +14563,7 @@ def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _triu_.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _triu_.table[ARRAYS]
         except KeyError:
@@ -14598,7 +14598,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) ->
     if type(half_to_float) is not bool:
         half_to_float = __softmax_out.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = __softmax_out.table[ARRAYS]
         except KeyError:
@@ -14633,7 +14633,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
     if type(half_to_float) is not bool:
         half_to_float = __log_softmax_out.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = __log_softmax_out.table[ARRAYS]
         except KeyError:
@@ -14690,13 +14690,13 @@ def native_layer_norm_out(
         eps = _native_layer_norm_out.convert(4, eps)
     modes = active_modes()
     if (
-        modes is None
-        and type(input) is ndarray
+        type(input) is ndarray
         and (weight is None or type(weight) is ndarray)
         and (bias is None or type(bias) is ndarray)
         and type(out0) is ndarray
         and type(out1) is ndarray
         and type(out2) is ndarray
+        and modes is None
     ):
         try:
             kernel = _native_layer_norm_out.table[ARRAYS]
@@ -14795,7 +14795,7 @@ def normal_out(
     if generator is not None:
         generator = _normal_out.convert(3, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _normal_out.table[ARRAYS]
         except KeyError:
@@ -14832,7 +14832,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     if generator is not None:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _normal_.table[ARRAYS]
         except KeyError:
@@ -14905,7 +14905,7 @@ def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, 
     if generator is not None:
         generator = _random_to_out.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _random_to_out.table[ARRAYS]
         except KeyError:
@@ -14940,7 +14940,7 @@ def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> 
     if generator is not None:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _random__to.table[ARRAYS]
         except KeyError:
@@ -14973,7 +14973,7 @@ def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor)
     if generator is not None:
         generator = _random_out.convert(1, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _random_out.table[ARRAYS]
         except KeyError:
@@ -15006,7 +15006,7 @@ def random__default(self: Tensor, *, generator: Generator | None = None) -> Tens
     if generator is not None:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _random__default.table[ARRAYS]
         except KeyError:
@@ -15039,7 +15039,7 @@ def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tens
     if generator is not None:
         generator = _bernoulli_out.convert(1, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bernoulli_out.table[ARRAYS]
         except KeyError:
@@ -15072,7 +15072,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None
     if generator is not None:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(p) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _bernoulli_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -15105,7 +15105,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = 
     if generator is not None:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(p) is ndarray:
+    if type(self) is ndarray and type(p) is ndarray and modes is None:
         try:
             kernel = _bernoulli__Tensor.table[ARRAYS]
         except KeyError:
@@ -15138,7 +15138,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tens
     if type(non_blocking) is not bool:
         non_blocking = _copy_out.convert(2, non_blocking)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(src) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _copy_out.table[ARRAYS]
         except KeyError:
@@ -15170,7 +15170,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = _copy_.convert(2, non_blocking)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(src) is ndarray:
+    if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
             kernel = _copy_.table[ARRAYS]
         except KeyError:
@@ -15203,7 +15203,7 @@ def fill_Scalar_out(self: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _fill_Scalar_out.convert(1, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _fill_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -15235,7 +15235,7 @@ def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _fill__Scalar.convert(1, value)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _fill__Scalar.table[ARRAYS]
         except KeyError:
@@ -15266,7 +15266,7 @@ _fill_Tensor_out = declare(
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(value) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(value) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _fill_Tensor_out.table[ARRAYS]
         except KeyError:
@@ -15296,7 +15296,7 @@ _fill__Tensor = declare(
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
@@ -15327,7 +15327,7 @@ _zero_out = declare(
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _zero_out.table[ARRAYS]
         except KeyError:
@@ -15357,7 +15357,7 @@ _zero_ = declare(
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _zero_.table[ARRAYS]
         except KeyError:
@@ -15388,7 +15388,7 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
@@ -15419,7 +15419,7 @@ def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _sub_Tensor.table[ARRAYS]
         except KeyError:
@@ -15450,7 +15450,7 @@ def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _rsub_Tensor.table[ARRAYS]
         except KeyError:
@@ -15479,7 +15479,7 @@ def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> A
             return mul_Scalar(self, other)
         return _mul.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
@@ -15528,7 +15528,7 @@ def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = N
             return floor_divide_Scalar(self, other)
         return _floor_divide.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
@@ -15557,7 +15557,7 @@ def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return floor_divide__Scalar(self, other)
         return _floor_divide_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
@@ -15593,7 +15593,7 @@ def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | No
             return remainder_Scalar_Tensor(self, other)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _remainder_Tensor.table[ARRAYS]
         except KeyError:
@@ -15629,7 +15629,7 @@ def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None 
             return pow_Scalar(self, exponent)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(exponent) is ndarray:
+    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
         try:
             kernel = _pow_Tensor_Tensor.table[ARRAYS]
         except KeyError:
@@ -15658,7 +15658,7 @@ def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
             return pow__Scalar(self, exponent)
         return _pow_.call((self, exponent), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(exponent) is ndarray:
+    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
@@ -15684,7 +15684,7 @@ def maximum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _maximum.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _maximum_default.table[ARRAYS]
         except KeyError:
@@ -15710,7 +15710,7 @@ def minimum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _minimum.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _minimum_default.table[ARRAYS]
         except KeyError:
@@ -15736,7 +15736,7 @@ def atan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _atan2.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _atan2_default.table[ARRAYS]
         except KeyError:
@@ -15782,7 +15782,7 @@ def neg(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _neg.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _neg_default.table[ARRAYS]
         except KeyError:
@@ -15808,7 +15808,7 @@ def abs(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _abs.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _abs_default.table[ARRAYS]
         except KeyError:
@@ -15834,7 +15834,7 @@ def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _exp.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
@@ -15860,7 +15860,7 @@ def expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _expm1.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _expm1_default.table[ARRAYS]
         except KeyError:
@@ -15886,7 +15886,7 @@ def log(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _log.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log_default.table[ARRAYS]
         except KeyError:
@@ -15912,7 +15912,7 @@ def log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _log1p.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log1p_default.table[ARRAYS]
         except KeyError:
@@ -15938,7 +15938,7 @@ def log2(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _log2.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _log2_default.table[ARRAYS]
         except KeyError:
@@ -15964,7 +15964,7 @@ def sqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _sqrt.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sqrt_default.table[ARRAYS]
         except KeyError:
@@ -15990,7 +15990,7 @@ def sin(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _sin.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sin_default.table[ARRAYS]
         except KeyError:
@@ -16016,7 +16016,7 @@ def cos(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _cos.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cos_default.table[ARRAYS]
         except KeyError:
@@ -16042,7 +16042,7 @@ def tan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _tan.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tan_default.table[ARRAYS]
         except KeyError:
@@ -16068,7 +16068,7 @@ def tanh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _tanh.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tanh_default.table[ARRAYS]
         except KeyError:
@@ -16094,7 +16094,7 @@ def reciprocal(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _reciprocal.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _reciprocal_default.table[ARRAYS]
         except KeyError:
@@ -16120,7 +16120,7 @@ def rsqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _rsqrt.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _rsqrt_default.table[ARRAYS]
         except KeyError:
@@ -16146,7 +16146,7 @@ def sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _sigmoid.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sigmoid_default.table[ARRAYS]
         except KeyError:
@@ -16172,7 +16172,7 @@ def floor(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _floor.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _floor_default.table[ARRAYS]
         except KeyError:
@@ -16198,7 +16198,7 @@ def ceil(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _ceil.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ceil_default.table[ARRAYS]
         except KeyError:
@@ -16224,7 +16224,7 @@ def trunc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _trunc.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _trunc_default.table[ARRAYS]
         except KeyError:
@@ -16260,7 +16260,7 @@ def sign(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _sign.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sign_default.table[ARRAYS]
         except KeyError:
@@ -16286,7 +16286,7 @@ def relu(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _relu.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _relu_default.table[ARRAYS]
         except KeyError:
@@ -16314,7 +16314,7 @@ def gelu(self: Tensor, *, approximate: str = "none", out: Tensor | None = None) 
     if type(approximate) is not str:
         approximate = _gelu_default.convert(1, approximate)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _gelu_default.table[ARRAYS]
         except KeyError:
@@ -16342,7 +16342,7 @@ def bitwise_not(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _bitwise_not.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _bitwise_not_default.table[ARRAYS]
         except KeyError:
@@ -16368,7 +16368,7 @@ def logical_not(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _logical_not.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _logical_not_default.table[ARRAYS]
         except KeyError:
@@ -16394,7 +16394,7 @@ def isnan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _isnan.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _isnan_default.table[ARRAYS]
         except KeyError:
@@ -16432,7 +16432,7 @@ def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
             return bitwise_and_Scalar_Tensor(self, other)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_and_Tensor.table[ARRAYS]
         except KeyError:
@@ -16468,7 +16468,7 @@ def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | N
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_or_Tensor.table[ARRAYS]
         except KeyError:
@@ -16504,7 +16504,7 @@ def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
             return bitwise_xor_Scalar_Tensor(self, other)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor_Tensor.table[ARRAYS]
         except KeyError:
@@ -16530,7 +16530,7 @@ def logical_and(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> An
     if out is not None:
         return _logical_and.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_and_default.table[ARRAYS]
         except KeyError:
@@ -16556,7 +16556,7 @@ def logical_or(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any
     if out is not None:
         return _logical_or.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_or_default.table[ARRAYS]
         except KeyError:
@@ -16582,7 +16582,7 @@ def logical_xor(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> An
     if out is not None:
         return _logical_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _logical_xor_default.table[ARRAYS]
         except KeyError:
@@ -16611,7 +16611,7 @@ def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return eq_Scalar(self, other)
         return _eq.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
@@ -16640,7 +16640,7 @@ def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return ne_Scalar(self, other)
         return _ne.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
@@ -16669,7 +16669,7 @@ def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return lt_Scalar(self, other)
         return _lt.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
@@ -16698,7 +16698,7 @@ def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return le_Scalar(self, other)
         return _le.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
@@ -16727,7 +16727,7 @@ def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return gt_Scalar(self, other)
         return _gt.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
@@ -16756,7 +16756,7 @@ def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
             return ge_Scalar(self, other)
         return _ge.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
@@ -16822,7 +16822,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _amax_default.table[ARRAYS]
         except KeyError:
@@ -16852,7 +16852,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _amin_default.table[ARRAYS]
         except KeyError:
@@ -16902,7 +16902,7 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: 
     if type(keepdim) is not bool:
         keepdim = _argmax_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _argmax_default.table[ARRAYS]
         except KeyError:
@@ -16932,7 +16932,7 @@ def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: 
     if type(keepdim) is not bool:
         keepdim = _argmin_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _argmin_default.table[ARRAYS]
         except KeyError:
@@ -17002,7 +17002,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
     if dtype is not None:
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumsum_default.table[ARRAYS]
         except KeyError:
@@ -17032,7 +17032,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
     if dtype is not None:
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _cumprod_default.table[ARRAYS]
         except KeyError:
@@ -17058,7 +17058,7 @@ def mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _mm.call((self, mat2), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _mm_default.table[ARRAYS]
         except KeyError:
@@ -17084,7 +17084,7 @@ def bmm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _bmm.call((self, mat2), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _bmm_default.table[ARRAYS]
         except KeyError:
@@ -17110,7 +17110,7 @@ def mv(self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _mv.call((self, vec), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(vec) is ndarray:
+    if type(self) is ndarray and type(vec) is ndarray and modes is None:
         try:
             kernel = _mv_default.table[ARRAYS]
         except KeyError:
@@ -17136,7 +17136,7 @@ def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _dot.call((self, tensor), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(tensor) is ndarray:
+    if type(self) is ndarray and type(tensor) is ndarray and modes is None:
         try:
             kernel = _dot_default.table[ARRAYS]
         except KeyError:
@@ -17174,7 +17174,7 @@ def addmm(
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmm_default.convert(4, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray:
+    if type(self) is ndarray and type(mat1) is ndarray and type(mat2) is ndarray and modes is None:
         try:
             kernel = _addmm_default.table[ARRAYS]
         except KeyError:
@@ -17321,7 +17321,7 @@ def index_select(self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = 
     if type(dim) is not int:
         dim = _index_select_default.convert(1, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
             kernel = _index_select_default.table[ARRAYS]
         except KeyError:
@@ -17351,7 +17351,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, 
     if type(sparse_grad) is not bool:
         sparse_grad = _gather_default.convert(3, sparse_grad)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(index) is ndarray:
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
             kernel = _gather_default.table[ARRAYS]
         except KeyError:
@@ -17380,7 +17380,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
             return masked_fill_Scalar(self, mask, value)
         return _masked_fill.call((self, mask, value), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -17412,7 +17412,7 @@ def tril(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
     if type(diagonal) is not int:
         diagonal = _tril_default.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tril_default.table[ARRAYS]
         except KeyError:
@@ -17440,7 +17440,7 @@ def triu(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
     if type(diagonal) is not int:
         diagonal = _triu_default.convert(1, diagonal)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _triu_default.table[ARRAYS]
         except KeyError:
@@ -17470,7 +17470,7 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None 
     if type(half_to_float) is not bool:
         half_to_float = __softmax_default.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __softmax_default.table[ARRAYS]
         except KeyError:
@@ -17500,7 +17500,7 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | N
     if type(half_to_float) is not bool:
         half_to_float = __log_softmax_default.convert(2, half_to_float)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = __log_softmax_default.table[ARRAYS]
         except KeyError:
@@ -17550,10 +17550,10 @@ def native_layer_norm(
         eps = _native_layer_norm_default.convert(4, eps)
     modes = active_modes()
     if (
-        modes is None
-        and type(input) is ndarray
+        type(input) is ndarray
         and (weight is None or type(weight) is ndarray)
         and (bias is None or type(bias) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _native_layer_norm_default.table[ARRAYS]
@@ -17710,7 +17710,7 @@ def normal(
     if generator is not None:
         generator = _normal_default.convert(3, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _normal_default.table[ARRAYS]
         except KeyError:
@@ -17768,7 +17768,7 @@ def copy(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor |
     if type(non_blocking) is not bool:
         non_blocking = _copy_default.convert(2, non_blocking)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(src) is ndarray:
+    if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
             kernel = _copy_default.table[ARRAYS]
         except KeyError:
@@ -17797,7 +17797,7 @@ def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> 
             return fill_Scalar(self, value)
         return _fill.call((self, value), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -17823,7 +17823,7 @@ def zero(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _zero.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _zero_default.table[ARRAYS]
         except KeyError:
@@ -17878,7 +17878,7 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:
@@ -17909,7 +17909,7 @@ def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _sub__Tensor.table[ARRAYS]
         except KeyError:
@@ -17938,7 +17938,7 @@ def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return mul__Scalar(self, other)
         return _mul_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
@@ -17967,7 +17967,7 @@ def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return remainder__Scalar(self, other)
         return _remainder_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
@@ -18064,7 +18064,7 @@ def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return bitwise_and__Scalar(self, other)
         return _bitwise_and_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
@@ -18093,7 +18093,7 @@ def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return bitwise_or__Scalar(self, other)
         return _bitwise_or_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
@@ -18122,7 +18122,7 @@ def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return bitwise_xor__Scalar(self, other)
         return _bitwise_xor_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
@@ -18157,7 +18157,7 @@ def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return eq__Scalar(self, other)
         return _eq_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
@@ -18186,7 +18186,7 @@ def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return ne__Scalar(self, other)
         return _ne_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
@@ -18215,7 +18215,7 @@ def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return lt__Scalar(self, other)
         return _lt_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
@@ -18244,7 +18244,7 @@ def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return le__Scalar(self, other)
         return _le_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
@@ -18273,7 +18273,7 @@ def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return gt__Scalar(self, other)
         return _gt_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
@@ -18302,7 +18302,7 @@ def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
             return ge__Scalar(self, other)
         return _ge_.call((self, other), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
@@ -18339,7 +18339,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
             return masked_fill__Scalar(self, mask, value)
         return _masked_fill_.call((self, mask, value), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
@@ -18388,7 +18388,7 @@ def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
             return fill__Scalar(self, value)
         return _fill_.call((self, value), {})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(value) is ndarray:
+    if type(self) is ndarray and type(value) is ndarray and modes is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:

@@ -53,7 +53,8 @@ class Operator:
 
     __slots__ = (
         "__weakref__", "_changes", "_entries", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only",
-        "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub", "table", "tags", "where",
+        "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub", "table", "tags",
+        "where",
     )  # fmt: skip
     __signature__ = ShownSignature()
 

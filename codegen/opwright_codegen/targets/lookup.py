@@ -16,8 +16,8 @@ __all__ = ["EXACT", "Guard", "Lookup", "Lookups"]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A test that tells whether an argument needs converting, and the statement that does it. Without a test it always
-    does."""
+    """The line that tests whether an argument needs converting, and the statement that does it. Without a test it
+    always does."""
 
     test: str
     conversion: str
@@ -25,8 +25,11 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a template shows of it. `lists`: tests that a list of tensors is none; `arrays`: the line that tests for
-    plain arrays, '' where they have no entry of their own; `more_keys`: statements behind `keys = …`."""
+    """What a template shows of it.
+
+    `lists`: lines that test whether a list of tensors is none; `arrays`: the line that tests for plain arrays, '' where
+    they have no entry of their own; `more_keys`: statements behind `keys = …`.
+    """
 
     operator: str
     guards: tuple[Guard, ...]
@@ -109,20 +112,23 @@ class Lookups:
     def of(self, view: OperatorView, *, packs_ints: bool = True) -> Lookup:
         """The lookup of an operator's kernel. `packs_ints`: a list of ints may still be in pieces."""
         pieces = [self._piece(parameter) for parameter in view.parameters]
-        lists = tuple([p.list_test for p in pieces if p.list_test is not None])
+        lists = tuple([condition(p.list_test.split(" and "), "and", 4) for p in pieces if p.list_test is not None])
         keys = [p.keys for p in pieces if p.keys is not None]
         arrays = ""
         if keys and not lists:
             tests = [p.array_test for p in pieces if p.array_test is not None]
             self._array_tests.update(tests)
-            arrays = condition(["modes is None", *tests], "and", 4)
+            arrays = condition([*tests, "modes is None"], "and", 4)
         packing = () if view.ints is None or not packs_ints else (self.packing(view.parameters[view.ints]),)
         return Lookup(
             view.private,
             packing
             + tuple(
                 [
-                    Guard(piece.guard, _conversion(view.private, position, parameter.name, 8 if piece.guard else 4))
+                    Guard(
+                        condition(piece.guard.split(" and "), "and", 4) if piece.guard else "",
+                        _conversion(view.private, position, parameter.name, 8 if piece.guard else 4),
+                    )
                     for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
                     if piece.guard is not None
                 ]
@@ -137,7 +143,7 @@ class Lookups:
     def packing(self, parameter: Parameter) -> Guard:
         """Makes a list of ints that are passed one by one."""
         name = parameter.name
-        test = f"more or {self._builtins['type']}({name}) is {self._builtins['int']}"
+        test = condition(["more", f"{self._builtins['type']}({name}) is {self._builtins['int']}"], "or", 4)
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:

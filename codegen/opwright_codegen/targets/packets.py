@@ -89,7 +89,8 @@ def _generic_packing(group: tuple[OperatorView, ...], builtins: BuiltinNames) ->
     before = "".join(f"args[{i}], " for i in range(at))
     kind = f"{builtins['type']}(args[{at}]) is {builtins['int']}"
     longer = f"{builtins['len']}(args) > {at if alone else at + 1}"
-    return Guard(f"{longer} and {kind}", f"args = ({before}{builtins['list']}(args[{at}:]){'' if before else ','})")
+    packed = f"{before}{builtins['list']}(args[{at}:]){'' if before else ','}"
+    return Guard(condition([longer, kind], "and", 4), f"args = ({packed})")
 
 
 def _takes_int(type: Type) -> bool:

@@ -30,7 +30,7 @@ _twice = declare(
 # twice(Tensor self) -> Tensor
 def twice(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _twice.table[ARRAYS]
         except KeyError:
@@ -59,7 +59,7 @@ _sum = declare(
 # sum(Tensor self) -> Tensor
 def sum(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _sum.table[ARRAYS]
         except KeyError:
@@ -88,7 +88,7 @@ _fourfold = declare(
 # fourfold(Tensor self) -> Tensor
 def fourfold(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _fourfold.table[ARRAYS]
         except KeyError:
@@ -119,7 +119,7 @@ def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
     if type(swap) is not bool:
         swap = _both.convert(2, swap)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _both.table[ARRAYS]
         except KeyError:
@@ -148,7 +148,7 @@ _tenfold = declare(
 # tenfold(Tensor self) -> Tensor
 def tenfold(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _tenfold.table[ARRAYS]
         except KeyError:

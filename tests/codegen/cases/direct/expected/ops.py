@@ -30,7 +30,7 @@ _same = declare(
 # same(Tensor self, Tensor other) -> bool
 def same(self: Tensor, other: Tensor) -> bool:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _same.table[ARRAYS]
         except KeyError:
@@ -60,7 +60,7 @@ _zero_ = declare(
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _zero_.table[ARRAYS]
         except KeyError:
@@ -91,7 +91,7 @@ def report(self: Tensor, message: str) -> None:
     if type(message) is not str:
         message = _report.convert(1, message)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _report.table[ARRAYS]
         except KeyError:
@@ -122,7 +122,7 @@ def split_off(self: Tensor, count: int) -> Tensor:
     if type(count) is not int:
         count = _split_off.convert(1, count)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _split_off.table[ARRAYS]
         except KeyError:
@@ -151,7 +151,7 @@ _both = declare(
 # both(Tensor self, Tensor? other) -> (Tensor, int)
 def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and (other is None or type(other) is ndarray):
+    if type(self) is ndarray and (other is None or type(other) is ndarray) and modes is None:
         try:
             kernel = _both.table[ARRAYS]
         except KeyError:

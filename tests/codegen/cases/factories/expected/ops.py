@@ -139,7 +139,7 @@ def defaults(
     if generator is not None:
         generator = _defaults.convert(11, generator)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _defaults.table[ARRAYS]
         except KeyError:

@@ -123,7 +123,7 @@ def copies(self: Tensor, count: int) -> list[Tensor]:
     if type(count) is not int:
         count = _copies.convert(1, count)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _copies.table[ARRAYS]
         except KeyError:

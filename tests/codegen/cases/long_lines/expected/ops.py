@@ -63,10 +63,10 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         )
     modes = active_modes()
     if (
-        modes is None
-        and type(the_first_argument_with_a_long_name) is ndarray
+        type(the_first_argument_with_a_long_name) is ndarray
         and type(the_second_argument_with_a_long_name) is ndarray
         and (the_third_argument_with_a_long_name is None or type(the_third_argument_with_a_long_name) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[ARRAYS]
@@ -129,7 +129,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
     if type(limit) is not float:
         limit = _conditional.convert(2, limit)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _conditional.table[ARRAYS]
         except KeyError:
@@ -169,10 +169,10 @@ def another_operator(
 ) -> tuple[Tensor, Tensor, Tensor]:
     modes = active_modes()
     if (
-        modes is None
-        and type(the_first_argument_with_a_long_name) is ndarray
+        type(the_first_argument_with_a_long_name) is ndarray
         and type(the_second_argument_with_a_long_name) is ndarray
         and (the_third_argument_with_a_long_name is None or type(the_third_argument_with_a_long_name) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _another_operator.table[ARRAYS]
@@ -250,13 +250,13 @@ def a_very_long_operator_name_that_leaves_little_room_out(
         )
     modes = active_modes()
     if (
-        modes is None
-        and type(the_first_argument_with_a_long_name) is ndarray
+        type(the_first_argument_with_a_long_name) is ndarray
         and type(the_second_argument_with_a_long_name) is ndarray
         and (the_third_argument_with_a_long_name is None or type(the_third_argument_with_a_long_name) is ndarray)
         and type(out0) is ndarray
         and type(out1) is ndarray
         and type(out2) is ndarray
+        and modes is None
     ):
         try:
             kernel = _a_very_long_operator_name_that_leaves_little_room_out.table[ARRAYS]
@@ -350,10 +350,10 @@ def a_very_long_operator_name_that_leaves_little_room(
         )
     modes = active_modes()
     if (
-        modes is None
-        and type(the_first_argument_with_a_long_name) is ndarray
+        type(the_first_argument_with_a_long_name) is ndarray
         and type(the_second_argument_with_a_long_name) is ndarray
         and (the_third_argument_with_a_long_name is None or type(the_third_argument_with_a_long_name) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[ARRAYS]

@@ -38,7 +38,7 @@ def softplus_default(self: Tensor, beta: float = 1.0) -> Tensor:
     if type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _softplus_default.table[ARRAYS]
         except KeyError:
@@ -69,7 +69,7 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
     if type(factor) is not float:
         factor = _scale_default.convert(1, factor)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
@@ -114,7 +114,7 @@ def moments_default(
     if type(keepdim) is not bool:
         keepdim = _moments_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _moments_default.table[ARRAYS]
         except KeyError:
@@ -144,7 +144,7 @@ _parts = declare(
 # parts(Tensor self) -> (Tensor, Tensor)
 def parts(self: Tensor) -> tuple[Tensor, Tensor]:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _parts.table[ARRAYS]
         except KeyError:
@@ -173,7 +173,7 @@ _pairs = declare(
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _pairs.table[ARRAYS]
         except KeyError:
@@ -206,7 +206,7 @@ def softplus_out(self: Tensor, beta: float = 1.0, *, out: Tensor) -> Tensor:
     if type(beta) is not float:
         beta = _softplus_out.convert(1, beta)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _softplus_out.table[ARRAYS]
         except KeyError:
@@ -238,7 +238,7 @@ def softplus_(self: Tensor, beta: float = 1.0) -> Tensor:
     if type(beta) is not float:
         beta = _softplus_.convert(1, beta)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _softplus_.table[ARRAYS]
         except KeyError:
@@ -271,7 +271,7 @@ def scale_out(self: Tensor, factor: float, *, out: Tensor) -> Tensor:
     if type(factor) is not float:
         factor = _scale_out.convert(1, factor)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _scale_out.table[ARRAYS]
         except KeyError:
@@ -315,7 +315,7 @@ def moments_out(
     if type(keepdim) is not bool:
         keepdim = _moments_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray:
+    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
         try:
             kernel = _moments_out.table[ARRAYS]
         except KeyError:
@@ -343,7 +343,7 @@ def softplus(self: Tensor, beta: float = 1.0, *, out: Tensor | None = None) -> A
     if type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _softplus_default.table[ARRAYS]
         except KeyError:
@@ -371,7 +371,7 @@ def scale(self: Tensor, factor: float, *, out: Tensor | None = None) -> Any:
     if type(factor) is not float:
         factor = _scale_default.convert(1, factor)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
@@ -408,7 +408,7 @@ def moments(
     if type(keepdim) is not bool:
         keepdim = _moments_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _moments_default.table[ARRAYS]
         except KeyError:

@@ -76,7 +76,7 @@ def sum(self: Tensor, all: bool = True) -> Tensor:
     if builtins.type(all) is not bool:
         all = _sum.convert(1, all)
     modes = active_modes()
-    if modes is None and builtins.type(self) is ndarray:
+    if builtins.type(self) is ndarray and modes is None:
         try:
             kernel = _sum.table[ARRAYS]
         except KeyError:
@@ -144,7 +144,7 @@ _join__a = declare(
 # join_.a(Tensor(a!) self) -> Tensor(a!)
 def join__a(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and builtins.type(self) is ndarray:
+    if builtins.type(self) is ndarray and modes is None:
         try:
             kernel = _join__a.table[ARRAYS]
         except KeyError:
@@ -173,7 +173,7 @@ _join__a_ = declare(
 # join._a(Tensor self) -> Tensor
 def join__a_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and builtins.type(self) is ndarray:
+    if builtins.type(self) is ndarray and modes is None:
         try:
             kernel = _join__a_.table[ARRAYS]
         except KeyError:
@@ -202,7 +202,7 @@ __t = declare(
 # _t(Tensor self) -> Tensor
 def _t(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and builtins.type(self) is ndarray:
+    if builtins.type(self) is ndarray and modes is None:
         try:
             kernel = __t.table[ARRAYS]
         except KeyError:
@@ -231,7 +231,7 @@ _t_ = declare(
 # t(Tensor self) -> Tensor
 def t(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and builtins.type(self) is ndarray:
+    if builtins.type(self) is ndarray and modes is None:
         try:
             kernel = _t_.table[ARRAYS]
         except KeyError:
@@ -261,10 +261,10 @@ _where_self = declare(
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and builtins.type(condition) is ndarray
+        builtins.type(condition) is ndarray
         and builtins.type(self) is ndarray
         and builtins.type(other) is ndarray
+        and modes is None
     ):
         try:
             kernel = _where_self.table[ARRAYS]

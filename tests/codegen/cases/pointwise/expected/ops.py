@@ -38,7 +38,7 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
@@ -71,7 +71,7 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _add_Scalar.table[ARRAYS]
         except KeyError:
@@ -100,7 +100,7 @@ _exp_default = declare(
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
@@ -129,7 +129,7 @@ _less = declare(
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _less.table[ARRAYS]
         except KeyError:
@@ -160,7 +160,7 @@ def swish(self: Tensor, beta: float = 1.0) -> Tensor:
     if type(beta) is not float:
         beta = _swish.convert(1, beta)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _swish.table[ARRAYS]
         except KeyError:
@@ -190,10 +190,10 @@ _lerp = declare(
 def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if (
-        modes is None
-        and type(start) is ndarray
+        type(start) is ndarray
         and type(end) is ndarray
         and (weight is None or type(weight) is ndarray)
+        and modes is None
     ):
         try:
             kernel = _lerp.table[ARRAYS]
@@ -229,7 +229,7 @@ def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> T
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _add_out.table[ARRAYS]
         except KeyError:
@@ -262,7 +262,7 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:
@@ -297,7 +297,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar_out.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _add_Scalar_out.table[ARRAYS]
         except KeyError:
@@ -331,7 +331,7 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Scalar.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _add__Scalar.table[ARRAYS]
         except KeyError:
@@ -362,7 +362,7 @@ _exp_out = declare(
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _exp_out.table[ARRAYS]
         except KeyError:
@@ -392,7 +392,7 @@ _exp_ = declare(
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_.table[ARRAYS]
         except KeyError:
@@ -423,7 +423,7 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
@@ -449,7 +449,7 @@ def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _exp.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
@@ -486,7 +486,7 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:

@@ -43,7 +43,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> largest_de
     if type(keepdim) is not bool:
         keepdim = _largest_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
@@ -96,7 +96,7 @@ def largest_values_out(
     if type(keepdim) is not bool:
         keepdim = _largest_values_out.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray:
+    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
         try:
             kernel = _largest_values_out.table[ARRAYS]
         except KeyError:
@@ -128,7 +128,7 @@ def halve_default(self: Tensor, rounding: str | None = None) -> Tensor:
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_default.convert(1, rounding)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _halve_default.table[ARRAYS]
         except KeyError:
@@ -160,7 +160,7 @@ def halve_(self: Tensor, rounding: str | None = None) -> Tensor:
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_.convert(1, rounding)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _halve_.table[ARRAYS]
         except KeyError:
@@ -193,7 +193,7 @@ def halve_out_rounding(self: Tensor, rounding: str | None = None, *, out: Tensor
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_out_rounding.convert(1, rounding)
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _halve_out_rounding.table[ARRAYS]
         except KeyError:
@@ -230,7 +230,7 @@ def largest(
     if type(keepdim) is not bool:
         keepdim = _largest_default.convert(2, keepdim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
@@ -258,7 +258,7 @@ def halve(self: Tensor, rounding: str | None = None, *, out: Tensor | None = Non
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_default.convert(1, rounding)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _halve_default.table[ARRAYS]
         except KeyError:

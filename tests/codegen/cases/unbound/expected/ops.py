@@ -30,7 +30,7 @@ _scale_default = declare(
 # scale(Tensor self, Tensor other) -> Tensor
 def scale_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
@@ -60,7 +60,7 @@ _scale_ = declare(
 # scale_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def scale_(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _scale_.table[ARRAYS]
         except KeyError:
@@ -91,7 +91,7 @@ _scale_out = declare(
 # scale.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _scale_out.table[ARRAYS]
         except KeyError:
@@ -120,7 +120,7 @@ _norm_default = declare(
 # norm(Tensor self) -> Tensor
 def norm_default(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _norm_default.table[ARRAYS]
         except KeyError:
@@ -149,7 +149,7 @@ _plain = declare(
 # plain(Tensor self) -> Tensor
 def plain(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _plain.table[ARRAYS]
         except KeyError:
@@ -180,7 +180,7 @@ _norm_out = declare(
 # norm.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, *, out: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(out) is ndarray:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
             kernel = _norm_out.table[ARRAYS]
         except KeyError:
@@ -206,7 +206,7 @@ def scale(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _scale.call((self, other), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray and type(other) is ndarray:
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
@@ -234,7 +234,7 @@ def norm(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _norm.call((self,), {"out": out})
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _norm_default.table[ARRAYS]
         except KeyError:

@@ -30,7 +30,7 @@ _flip_axes = declare(
 # flip_axes(Tensor(a) self) -> Tensor(a)
 def flip_axes(self: Tensor) -> Tensor:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _flip_axes.table[ARRAYS]
         except KeyError:
@@ -63,7 +63,7 @@ def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
     if type(dim) is not int:
         dim = _pieces.convert(2, dim)
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _pieces.table[ARRAYS]
         except KeyError:
@@ -100,7 +100,7 @@ _ends = declare(
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
 def ends(self: Tensor) -> ends_result:
     modes = active_modes()
-    if modes is None and type(self) is ndarray:
+    if type(self) is ndarray and modes is None:
         try:
             kernel = _ends.table[ARRAYS]
         except KeyError:
