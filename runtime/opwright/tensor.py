@@ -407,12 +407,10 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     own.grad = None
     keys = base.keys & _NEITHER_ODD_NOR_GRAD | VIEW
     if type(array) is ndarray:
-        shape = array.shape
-        if shape and array.flags.c_contiguous:
-            if 1 in shape or 0 in shape or array.itemsize == 2:
-                keys |= odd_bit(array)
-        else:
+        if not array.flags.c_contiguous:
             keys |= ODD
+        elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
+            keys |= odd_bit(array)
     else:
         keys |= odd_bit(array) if hasattr(array, "flags") else ODD
     out.keys = keys
