@@ -1,10 +1,11 @@
-"""The operators that `schemas/aten.yaml` declares, with the variants made of them."""
+"""The operators that `schemas/` declares, with the variants made of them."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
+from opwright_codegen.config import find_config
 from opwright_codegen.model import Operator
 from opwright_codegen.read import read
 from opwright_codegen.schema import SchemaKind
@@ -15,7 +16,8 @@ ROOT = Path(__file__).parents[2]
 @cache
 def operators() -> dict[str, Operator]:
     """By the name without the namespace."""
-    found = read([ROOT / "schemas" / "aten.yaml"], tags=ROOT / "schemas" / "tags.yaml")
+    config = find_config(ROOT)
+    found = read(list(config.schemas), tags=config.tags)
     return {name.removeprefix("aten::"): operator for name, operator in found.operators.items()}
 
 
