@@ -76,6 +76,18 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
     return result
 
 
+# argwhere(Tensor self) -> Tensor
+def argwhere(self: Tensor) -> Tensor:
+    result: Tensor = ops.nonzero(self)
+    return result
+
+
+# nonzero_numpy(Tensor self) -> Tensor[]
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    result: list[Tensor] = ops.unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
+    return result
+
+
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
     result: list[Tensor] = ops.unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
