@@ -122,7 +122,7 @@ def layer_norm(
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def zeros(
+def zeros_default(
     size: list[int],
     dtype: DType | None,
     layout: Layout | None,
@@ -135,7 +135,7 @@ def zeros(
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def ones(
+def ones_default(
     size: list[int],
     dtype: DType | None,
     layout: Layout | None,
@@ -200,7 +200,7 @@ def eye_default(
 
 # zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def zeros_like(
+def zeros_like_default(
     self: Tensor,
     dtype: DType | None,
     layout: Layout | None,
@@ -214,7 +214,7 @@ def zeros_like(
 
 # ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def ones_like(
+def ones_like_default(
     self: Tensor,
     dtype: DType | None,
     layout: Layout | None,
@@ -228,7 +228,7 @@ def ones_like(
 
 # full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def full_like(
+def full_like_default(
     self: Tensor,
     fill_value: Any,
     dtype: DType | None,
@@ -246,7 +246,7 @@ def full_like(
 
 # rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def rand_like(
+def rand_like_default(
     self: Tensor,
     dtype: DType | None,
     layout: Layout | None,
@@ -260,7 +260,7 @@ def rand_like(
 
 # randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randn_like(
+def randn_like_default(
     self: Tensor,
     dtype: DType | None,
     layout: Layout | None,
@@ -269,6 +269,173 @@ def randn_like(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     result: Tensor = ops.normal_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
+    return result
+
+
+# rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def rand_like_generator(
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.uniform_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        generator=generator,
+    )
+    return result
+
+
+# randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randn_like_generator(
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.normal_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        generator=generator,
+    )
+    return result
+
+
+# randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_default(
+    self: Tensor,
+    high: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 0, high)
+    return result
+
+
+# randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_Tensor(
+    self: Tensor,
+    high: Tensor,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        0,
+        int(high),
+    )
+    return result
+
+
+# randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_low_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        low,
+        high,
+    )
+    return result
+
+
+# randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_generator(
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        0,
+        high,
+        generator=generator,
+    )
+    return result
+
+
+# randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_Tensor_generator(
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        0,
+        int(high),
+        generator=generator,
+    )
+    return result
+
+
+# randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
+#     dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) ->
+#     Tensor
+def randint_like_low_generator_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: MemoryFormat | None,
+) -> Tensor:
+    result: Tensor = ops.random_(
+        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+        low,
+        high,
+        generator=generator,
+    )
+    return result
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.rand_like(self, memory_format=memory_format))
+    return result
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.randn_like(self, memory_format=memory_format))
     return result
 
 
@@ -363,6 +530,206 @@ def new_full(
         dtype=self.dtype if dtype is None else dtype,
         device=self.device if device is None else device,
     )
+    return result
+
+
+# hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def hann_window_default(
+    window_length: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.hamming_window(window_length, True, 0.5, 0.5, dtype=dtype, device=device)
+    return result
+
+
+# hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def hann_window_periodic(
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype, device=device)
+    return result
+
+
+# hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def hamming_window_default(
+    window_length: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.hamming_window(window_length, True, 0.54, 0.46, dtype=dtype, device=device)
+    return result
+
+
+# hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic(
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.hamming_window(window_length, periodic, 0.54, 0.46, dtype=dtype, device=device)
+    return result
+
+
+# hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic_alpha(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.hamming_window(window_length, periodic, alpha, 0.46, dtype=dtype, device=device)
+    return result
+
+
+# bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def bartlett_window_default(
+    window_length: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.bartlett_window(window_length, True, dtype=dtype, device=device)
+    return result
+
+
+# blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def blackman_window_default(
+    window_length: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.blackman_window(window_length, True, dtype=dtype, device=device)
+    return result
+
+
+# kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def kaiser_window_default(
+    window_length: int,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.kaiser_window(window_length, True, 12.0, dtype=dtype, device=device)
+    return result
+
+
+# kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def kaiser_window_periodic(
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.kaiser_window(window_length, periodic, 12.0, dtype=dtype, device=device)
+    return result
+
+
+# empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_out(size: list[int], memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.resize_(out, size, memory_format=memory_format)
+    return result
+
+
+# zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def zeros_out(size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.zero_(ops.resize_(out, size))
+    return result
+
+
+# ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def ones_out(size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.fill_(ops.resize_(out, size), 1)
+    return result
+
+
+# full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def full_out(size: list[int], fill_value: Any, out: Tensor) -> Tensor:
+    result: Tensor = ops.fill_(ops.resize_(out, size), fill_value)
+    return result
+
+
+# arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)
+def arange_out(end: Any, out: Tensor) -> Tensor:
+    result: Tensor = ops.arange(0, end, 1, out=out)
+    return result
+
+
+# eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+def eye_out(n: int, out: Tensor) -> Tensor:
+    result: Tensor = ops.eye(n, n, out=out)
+    return result
+
+
+# eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
+def eye_m_out(n: int, m: int, out: Tensor) -> Tensor:
+    result: Tensor = ops.copy_(ops.resize_(out, [n, m]), ops.eye(n, m, dtype=out.dtype, device=out.device))
+    return result
+
+
+# empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.resize_(out, self.shape)
+    return result
+
+
+# zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def zeros_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.zero_(ops.resize_(out, self.shape))
+    return result
+
+
+# ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def ones_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.fill_(ops.resize_(out, self.shape), 1)
+    return result
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.full_like(self, fill_value))
+    return result
+
+
+# lift_fresh(Tensor(a) self) -> Tensor(a)
+def lift_fresh(self: Tensor) -> Tensor:
+    result: Tensor = ops.alias(self)
+    return result
+
+
+# resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None) -> Tensor:
+    result: Tensor = ops.resize_(self, the_template.shape, memory_format=memory_format)
     return result
 
 
@@ -524,4 +891,97 @@ def randperm_default(
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.randperm(n, generator=None, dtype=dtype, device=device)
+    return result
+
+
+# rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def rand_out(size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.uniform_(ops.resize_(out, size))
+    return result
+
+
+# rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def rand_generator_out(size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.uniform_(ops.resize_(out, size), generator=generator)
+    return result
+
+
+# randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randn_out(size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.normal_(ops.resize_(out, size))
+    return result
+
+
+# randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randn_generator_out(size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.normal_(ops.resize_(out, size), generator=generator)
+    return result
+
+
+# randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randint_out(high: int, size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.random_(ops.resize_(out, size), 0, high)
+    return result
+
+
+# randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randint_generator_out(high: int, size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.random_(ops.resize_(out, size), 0, high, generator=generator)
+    return result
+
+
+# randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randint_low_out(low: int, high: int, size: list[int], out: Tensor) -> Tensor:
+    result: Tensor = ops.random_(ops.resize_(out, size), low, high)
+    return result
+
+
+# randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) ->
+#     Tensor(a!)
+def randint_low_generator_out(low: int, high: int, size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.random_(ops.resize_(out, size), low, high, generator=generator)
+    return result
+
+
+# randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+def randperm_out(n: int, out: Tensor) -> Tensor:
+    result: Tensor = ops.randperm(n, generator=None, out=out)
+    return result
+
+
+# randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randperm_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
+    result: Tensor = ops.copy_(
+        ops.resize_(out, [n]),
+        ops.randperm(n, generator=generator, dtype=out.dtype, device=out.device),
+    )
+    return result
+
+
+# normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None,
+#     Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def normal_float_float(
+    mean: float,
+    std: float,
+    size: list[int],
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), mean, std, generator=generator)
+    return result
+
+
+# normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) ->
+#     Tensor(a!)
+def normal_float_float_out(
+    mean: float,
+    std: float,
+    size: list[int],
+    generator: Generator | None,
+    out: Tensor,
+) -> Tensor:
+    result: Tensor = ops.normal_(ops.resize_(out, size), mean, std, generator=generator)
     return result

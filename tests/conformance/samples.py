@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import samples_creation
 import samples_indexing
 import samples_pointwise
+import samples_random
 import samples_reductions
 import samples_shapes
 from sampling import Sample
@@ -18,9 +19,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_random.SAMPLES,
 }
 
 # Operators without samples of their own, and why.
-NO_SAMPLES: dict[str, str] = {
-    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
-}
+NO_SAMPLES: dict[str, str] = {}

@@ -4,18 +4,20 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
+from opwright.rules.random import binomial, multinomial
 from opwright.rules.reductions import reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 
 __all__ = [
     "addmm",
     "arange",
+    "binomial",
     "cat",
     "empty",
     "expand_masks",
@@ -34,6 +36,7 @@ __all__ = [
     "linspace",
     "masked",
     "masked_scattered",
+    "multinomial",
     "normalized",
     "overwritten",
     "pointwise",
@@ -46,4 +49,5 @@ __all__ = [
     "stack",
     "taken",
     "where",
+    "window",
 ]
