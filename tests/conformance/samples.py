@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import samples_arithmetic
 import samples_creation
 import samples_pointwise
 import samples_reductions
@@ -13,6 +14,7 @@ from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
+    **samples_arithmetic.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,

@@ -8,7 +8,16 @@ from opwright.rules.factories import arange, empty, eye, full, like, linspace, o
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    where,
+)
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
 
@@ -16,6 +25,7 @@ __all__ = [
     "addmm",
     "arange",
     "cat",
+    "complex_of",
     "empty",
     "expand_masks",
     "eye",
@@ -29,12 +39,14 @@ __all__ = [
     "like",
     "linspace",
     "masked",
+    "membership",
     "normalized",
     "overwritten",
     "pointwise",
     "power_of_number",
     "power_to_number",
     "reduce",
+    "same_dtypes",
     "scan",
     "stack",
     "where",
