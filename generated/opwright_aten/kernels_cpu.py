@@ -980,7 +980,7 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # heaviside(Tensor self, Tensor values) -> Tensor
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.heaviside(np, self_, values_)))
 
@@ -1114,7 +1114,7 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     return wrap(plan.lay_out(np.maximum(self_, min_)))
 
@@ -1185,7 +1185,7 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     return wrap(plan.lay_out(np.minimum(self_, max_)))
 
@@ -1284,7 +1284,7 @@ def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.ldexp(np, self_, other_)))
 
@@ -2457,37 +2457,7 @@ def angle_default(self: Tensor) -> Tensor:
 def _conj_physical_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.conjugate(self_)))
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = np.conjugate(self_)
-    except (TypeError, ValueError, OverflowError):
-        return _conj_physical_default(self)
-    if result.dtype is not self_.dtype:
-        return _conj_physical_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.num > 16:
-        return _conj_physical_default(wrap(self)).array
-    try:
-        result = np.conjugate(self)
-    except (TypeError, ValueError, OverflowError):
-        return _conj_physical_default(wrap(self)).array
-    if result.dtype is not self.dtype:
-        return _conj_physical_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+    return wrap(plan.lay_out(elementary_kernels.conjugate(np, self_)))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
@@ -2593,17 +2563,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(np.conjugate(self_, out=plan.out(target)), target)
-    return self
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        np.conjugate(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return conj_physical_(self)
+    plan.store(elementary_kernels.conjugate(np, self_), target)
     return self
 
 
@@ -2612,7 +2572,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.conjugate(self_, out=plan.out(target)), target)
+    plan.store(elementary_kernels.conjugate(np, self_), target)
     return out
 
 
@@ -5056,7 +5016,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.heaviside(np, self_, values_, out=plan.out(target)), target)
@@ -5065,7 +5025,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.heaviside(np, self_, values_, out=plan.out(target)), target)
@@ -5164,7 +5124,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     target = plan.target(out)
     plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -5173,7 +5133,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
@@ -5230,7 +5190,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     target = plan.target(out)
     plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -5239,7 +5199,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
@@ -5368,7 +5328,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.ldexp(np, self_, other_, out=plan.out(target)), target)
@@ -5377,7 +5337,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.ldexp(np, self_, other_, out=plan.out(target)), target)
@@ -6373,7 +6333,7 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.conjugate(self_, out=plan.out(target)), target)
+    plan.store(elementary_kernels.conjugate(np, self_), target)
     return out
 
 

@@ -736,7 +736,7 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside(Tensor self, Tensor values) -> Tensor
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.heaviside(cp, self_, values_)))
 
@@ -831,7 +831,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     return wrap(plan.lay_out(cp.maximum(self_, min_)))
 
@@ -880,7 +880,7 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     return wrap(plan.lay_out(cp.minimum(self_, max_)))
 
@@ -957,7 +957,7 @@ def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.ldexp(cp, self_, other_)))
 
@@ -1772,24 +1772,7 @@ def angle_default(self: Tensor) -> Tensor:
 def _conj_physical_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(cp.conjugate(self_)))
-
-
-# _conj_physical(Tensor self) -> Tensor
-def _conj_physical_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.conjugate(self_)
-    except (TypeError, ValueError, OverflowError):
-        return _conj_physical_default(self)
-    if result.dtype is not self_.dtype:
-        return _conj_physical_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return wrap(plan.lay_out(elementary_kernels.conjugate(cp, self_)))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
@@ -1873,17 +1856,7 @@ def conj_physical_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.conjugate(self_, out=plan.out(target)), target)
-    return self
-
-
-# conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        cp.conjugate(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return conj_physical_(self)
+    plan.store(elementary_kernels.conjugate(cp, self_), target)
     return self
 
 
@@ -1892,7 +1865,7 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.conjugate(self_, out=plan.out(target)), target)
+    plan.store(elementary_kernels.conjugate(cp, self_), target)
     return out
 
 
@@ -4083,7 +4056,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -4092,7 +4065,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 def heaviside_(self: Tensor, values: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, values.array)
+    plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.heaviside(cp, self_, values_, out=plan.out(target)), target)
@@ -4191,7 +4164,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     target = plan.target(out)
     plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -4200,7 +4173,7 @@ def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
@@ -4257,7 +4230,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     target = plan.target(out)
     plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -4266,7 +4239,7 @@ def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="bool integer floating")
+    plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
@@ -4395,7 +4368,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -4404,7 +4377,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+    plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.ldexp(cp, self_, other_, out=plan.out(target)), target)
@@ -5400,7 +5373,7 @@ def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.conjugate(self_, out=plan.out(target)), target)
+    plan.store(elementary_kernels.conjugate(cp, self_), target)
     return out
 
 

@@ -596,6 +596,10 @@ def __neg__(self: Tensor) -> Tensor:
     return ops.neg(self)
 
 
+def __pos__(self: Tensor) -> Tensor:
+    return ops.positive(self)
+
+
 def __abs__(self: Tensor) -> Tensor:
     return ops.abs(self)
 
@@ -654,6 +658,7 @@ METHODS = {
     "__gt__": __gt__,
     "__ge__": __ge__,
     "__neg__": __neg__,
+    "__pos__": __pos__,
     "__abs__": __abs__,
     "__invert__": __invert__,
     "add": ops.add,

@@ -52,8 +52,7 @@ def three(number: bool = False) -> Iterator[Sample]:
 
 def with_value() -> Iterator[Sample]:
     """Three arrays and the factor `value`."""
-    for each in three():
-        yield each
+    yield from three()
     for dtype in DTYPES:
         first, second, third = (make((2, 3), dtype, seed=seed, low=1) for seed in range(3))
         for value in (2, -1, 0.5, True, 1000):
@@ -129,8 +128,7 @@ def members(first: bool = True, second: bool = True) -> Iterator[Sample]:
 
 def replaced() -> Iterator[Sample]:
     """`nan_to_num` with and without values to put in."""
-    for each in unary():
-        yield each
+    yield from unary()
     for dtype in (*FLOATS, COMPLEX64, INT64):
         yield sample(special(dtype), 1.5, 7.0, -7.0)
         yield sample(special(dtype), posinf=3.0)

@@ -52,7 +52,7 @@ _BINARY = {
     "rshift": ("bitwise_right_shift", "__rshift__"),
 }  # fmt: skip
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 
 
 def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict[str, tuple[OperatorView, ...]]:

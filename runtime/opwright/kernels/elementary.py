@@ -35,6 +35,11 @@ def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     return xp.where(xp.isnan(self), self, below)
 
 
+def conjugate(xp: ModuleType, self: Array) -> Array:
+    """The conjugate; a real array itself."""
+    return xp.conjugate(self) if self.dtype.kind == "c" else self
+
+
 def isinf(xp: ModuleType, self: Array) -> Array:
     """Whether an element, or a part of it, is infinite."""
     return xp.isinf(self)

@@ -16,6 +16,7 @@ from opwright.rules.pointwise import (
     power_of_number,
     power_to_number,
     same_dtypes,
+    scaled,
     where,
 )
 from opwright.rules.products import addmm, gufunc
@@ -47,6 +48,7 @@ __all__ = [
     "power_to_number",
     "reduce",
     "same_dtypes",
+    "scaled",
     "scan",
     "stack",
     "where",

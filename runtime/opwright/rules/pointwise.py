@@ -154,6 +154,19 @@ def same_dtypes(*operands: Any, accepts: str | None = None) -> Plan:
     return pointwise(*operands, accepts=accepts)
 
 
+def scaled(self: Any, other: Any) -> Plan:
+    """`self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
+    bfloat16."""
+    plan = pointwise(self, other, kind="int_to_float")
+    form = plan.form
+    if form.compute is not form.common:
+        return plan
+    powers = (other.shape, layouts.contiguous_strides(other.shape))
+    strides = layouts.pointwise_strides(form.shape, [extent(self, form.common), powers])
+    form = Form(form.shape, strides, form.dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
+    return Plan(form, (self, other))
+
+
 def complex_of(real: Any, imag: Any, *, accepts: str) -> Plan:
     """A complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
     if real.dtype != imag.dtype or str(real.dtype) not in accepts.split():
