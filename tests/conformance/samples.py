@@ -9,11 +9,13 @@ import samples_creation
 import samples_pointwise
 import samples_reductions
 import samples_shapes
+import samples_sorting
 from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_reductions.SAMPLES,
+    **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
 }

@@ -10,11 +10,13 @@ from opwright.rules.joining import cat, stack
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
-from opwright.rules.reductions import reduce, scan
+from opwright.rules.reductions import norm, reduce, scan
+from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
 
 __all__ = [
     "addmm",
     "arange",
+    "bucketize",
     "cat",
     "empty",
     "expand_masks",
@@ -22,13 +24,16 @@ __all__ = [
     "full",
     "gather",
     "gufunc",
+    "histc",
     "index",
     "index_select",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
     "linspace",
     "masked",
+    "norm",
     "normalized",
     "overwritten",
     "pointwise",
@@ -36,6 +41,9 @@ __all__ = [
     "power_to_number",
     "reduce",
     "scan",
+    "searchsorted",
+    "sort",
     "stack",
+    "topk",
     "where",
 ]
