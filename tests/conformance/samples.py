@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import samples_activations
 import samples_creation
 import samples_pointwise
 import samples_reductions
@@ -16,6 +17,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
+    **samples_activations.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

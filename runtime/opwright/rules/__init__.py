@@ -4,6 +4,7 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
+from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -21,12 +22,14 @@ __all__ = [
     "eye",
     "full",
     "gather",
+    "glu",
     "gufunc",
     "index",
     "index_select",
     "layer_norm",
     "layer_norm_statistics",
     "like",
+    "like_contiguous",
     "linspace",
     "masked",
     "normalized",
