@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import samples_activations
 import samples_creation
+import samples_losses
 import samples_pointwise
 import samples_reductions
 import samples_shapes
@@ -18,6 +19,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
+    **samples_losses.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

@@ -8,6 +8,16 @@ from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
+from opwright.rules.losses import (
+    binary_loss,
+    class_loss,
+    image_class_loss,
+    loss,
+    loss_like_self,
+    margin_loss,
+    multilabel_loss,
+    multilabel_marks,
+)
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
@@ -16,7 +26,9 @@ from opwright.rules.reductions import reduce, scan
 __all__ = [
     "addmm",
     "arange",
+    "binary_loss",
     "cat",
+    "class_loss",
     "empty",
     "expand_masks",
     "eye",
@@ -24,6 +36,7 @@ __all__ = [
     "gather",
     "glu",
     "gufunc",
+    "image_class_loss",
     "index",
     "index_select",
     "layer_norm",
@@ -31,7 +44,12 @@ __all__ = [
     "like",
     "like_contiguous",
     "linspace",
+    "loss",
+    "loss_like_self",
+    "margin_loss",
     "masked",
+    "multilabel_loss",
+    "multilabel_marks",
     "normalized",
     "overwritten",
     "pointwise",
