@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import samples_convolution
 import samples_creation
 import samples_pointwise
+import samples_pooling
 import samples_reductions
 import samples_shapes
 from sampling import Sample
@@ -16,6 +18,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
+    **samples_convolution.SAMPLES,
+    **samples_pooling.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

@@ -4,6 +4,7 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
+from opwright.rules.convolution import convolution
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -11,17 +12,22 @@ from opwright.rules.normalization import layer_norm, layer_norm_statistics, norm
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
+from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
+    "adaptive_pool",
     "addmm",
     "arange",
     "cat",
+    "col2im",
+    "convolution",
     "empty",
     "expand_masks",
     "eye",
     "full",
     "gather",
     "gufunc",
+    "im2col",
     "index",
     "index_select",
     "layer_norm",
@@ -32,6 +38,7 @@ __all__ = [
     "normalized",
     "overwritten",
     "pointwise",
+    "pool",
     "power_of_number",
     "power_to_number",
     "reduce",
