@@ -24,6 +24,7 @@ from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import random as random_kernels
 from opwright.kernels import reductions as reductions_kernels
 from opwright.kernels import shapes as shapes_kernels
+from opwright.kernels import views as views_kernels
 from opwright.keys import DENSE_CUDA
 from opwright.options import Layout, MemoryFormat
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
@@ -1963,7 +1964,7 @@ def detach(self: Tensor) -> Tensor:
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-def view(self: Tensor, size: list[int]) -> Tensor:
+def view_default(self: Tensor, size: list[int]) -> Tensor:
     return wrap_view(self, shapes_kernels.view(cp, self.array, size))
 
 
@@ -2040,6 +2041,26 @@ def split_with_sizes(self: Tensor, split_sizes: list[int], dim: int) -> list[Ten
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 def unbind_int(self: Tensor, dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.unbind(cp, self.array, dim))
+
+
+# unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return wrap_view(self, views_kernels.unfold(cp, self.array, dimension, size, step))
+
+
+# view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+def view_dtype(self: Tensor, dtype: DType) -> Tensor:
+    return wrap_view(self, views_kernels.view_dtype(cp, self.array, dtype))
+
+
+# view_as_real(Tensor(a) self) -> Tensor(a)
+def view_as_real(self: Tensor) -> Tensor:
+    return wrap_view(self, views_kernels.view_as_real(cp, self.array))
+
+
+# view_as_complex(Tensor(a) self) -> Tensor(a)
+def view_as_complex(self: Tensor) -> Tensor:
+    return wrap_view(self, views_kernels.view_as_complex(cp, self.array))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor

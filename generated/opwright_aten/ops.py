@@ -26,6 +26,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_local_scalar_dense",
     "_log_softmax",
+    "_reshape_alias",
     "_softmax",
     "_to_copy",
     "abs",
@@ -44,8 +45,12 @@ __all__ = [
     "argmax",
     "argmin",
     "as_strided",
+    "as_strided_",
     "atan2",
     "atan2_",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "bernoulli",
     "bitwise_and",
     "bitwise_and_",
@@ -56,6 +61,8 @@ __all__ = [
     "bitwise_xor",
     "bitwise_xor_",
     "bmm",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
     "ceil",
     "ceil_",
@@ -71,10 +78,12 @@ __all__ = [
     "cumsum",
     "cumsum_",
     "detach",
+    "detach_",
     "diagonal",
     "div",
     "div_",
     "dot",
+    "dsplit",
     "empty",
     "empty_like",
     "empty_strided",
@@ -102,6 +111,8 @@ __all__ = [
     "gelu_",
     "gt",
     "gt_",
+    "hsplit",
+    "imag",
     "index",
     "index_put",
     "index_put_",
@@ -140,6 +151,7 @@ __all__ = [
     "min",
     "minimum",
     "mm",
+    "moveaxis",
     "movedim",
     "mul",
     "mul_",
@@ -164,6 +176,8 @@ __all__ = [
     "randn_like",
     "random",
     "randperm",
+    "ravel",
+    "real",
     "reciprocal",
     "reciprocal_",
     "relu",
@@ -171,6 +185,7 @@ __all__ = [
     "remainder",
     "remainder_",
     "reshape",
+    "resize_as_",
     "round",
     "round_",
     "rsqrt",
@@ -197,11 +212,14 @@ __all__ = [
     "sub",
     "sub_",
     "sum",
+    "swapaxes",
+    "swapdims",
     "t",
     "tan",
     "tan_",
     "tanh",
     "tanh_",
+    "tensor_split",
     "transpose",
     "tril",
     "tril_",
@@ -210,9 +228,13 @@ __all__ = [
     "trunc",
     "trunc_",
     "unbind",
+    "unflatten",
     "uniform",
     "unsqueeze",
     "var",
+    "view_as_complex",
+    "view_as_real",
+    "vsplit",
     "where",
     "zero",
     "zero_",
@@ -4671,7 +4693,7 @@ def detach(self: Tensor) -> Tensor:
 
 _detach.stub = detach
 
-_view = declare(
+_view_default = declare(
     "aten::view",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
@@ -4681,29 +4703,29 @@ _view = declare(
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
-def view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+def view_default(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _view.convert(1, size)
+        size = _view_default.convert(1, size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view.table[ARRAYS]
+            kernel = _view_default.table[ARRAYS]
         except KeyError:
-            return _view.call(self, size)
+            return _view_default.call(self, size)
         return kernel(self, size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view.table[keys]
+        kernel = _view_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view.call(self, size)
+        return _view_default.call(self, size)
     return kernel(self, size)
 
 
-_view.stub = view
+_view_default.stub = view_default
 
 _transpose_int = declare(
     "aten::transpose.int",
@@ -5414,7 +5436,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 _expand_as.stub = expand_as
 
-_narrow = declare(
+_narrow_default = declare(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
@@ -5424,31 +5446,31 @@ _narrow = declare(
 
 
 # narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)
-def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow_default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if type(dim) is not int:
-        dim = _narrow.convert(1, dim)
+        dim = _narrow_default.convert(1, dim)
     if type(start) is not int:
-        start = _narrow.convert(2, start)
+        start = _narrow_default.convert(2, start)
     if type(length) is not int:
-        length = _narrow.convert(3, length)
+        length = _narrow_default.convert(3, length)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _narrow.table[ARRAYS]
+            kernel = _narrow_default.table[ARRAYS]
         except KeyError:
-            return _narrow.call(self, dim, start, length)
+            return _narrow_default.call(self, dim, start, length)
         return kernel(self, dim, start, length)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _narrow.table[keys]
+        kernel = _narrow_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _narrow.call(self, dim, start, length)
+        return _narrow_default.call(self, dim, start, length)
     return kernel(self, dim, start, length)
 
 
-_narrow.stub = narrow
+_narrow_default.stub = narrow_default
 
 _movedim_int = declare(
     "aten::movedim.int",
@@ -5517,6 +5539,1449 @@ def movedim_intlist(self: Tensor, source: Sequence[int], destination: Sequence[i
 
 
 _movedim_intlist.stub = movedim_intlist
+
+_moveaxis_int = declare(
+    "aten::moveaxis.int",
+    "(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    (("self", "Tensor"), ("source", "int"), ("destination", "int")),
+    where="views.yaml:148",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)
+def moveaxis_int(self: Tensor, source: int, destination: int) -> Tensor:
+    if type(source) is not int:
+        source = _moveaxis_int.convert(1, source)
+    if type(destination) is not int:
+        destination = _moveaxis_int.convert(2, destination)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _moveaxis_int.table[ARRAYS]
+        except KeyError:
+            return _moveaxis_int.call(self, source, destination)
+        return kernel(self, source, destination)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _moveaxis_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _moveaxis_int.call(self, source, destination)
+    return kernel(self, source, destination)
+
+
+_moveaxis_int.stub = moveaxis_int
+
+_moveaxis_intlist = declare(
+    "aten::moveaxis.intlist",
+    "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
+    where="views.yaml:153",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
+def moveaxis_intlist(self: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor:
+    if not is_int_list(source):
+        source = _moveaxis_intlist.convert(1, source)
+    if not is_int_list(destination):
+        destination = _moveaxis_intlist.convert(2, destination)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _moveaxis_intlist.table[ARRAYS]
+        except KeyError:
+            return _moveaxis_intlist.call(self, source, destination)
+        return kernel(self, source, destination)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _moveaxis_intlist.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _moveaxis_intlist.call(self, source, destination)
+    return kernel(self, source, destination)
+
+
+_moveaxis_intlist.stub = moveaxis_intlist
+
+_swapaxes = declare(
+    "aten::swapaxes",
+    "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+    (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
+    where="views.yaml:158",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    if type(axis0) is not int:
+        axis0 = _swapaxes.convert(1, axis0)
+    if type(axis1) is not int:
+        axis1 = _swapaxes.convert(2, axis1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _swapaxes.table[ARRAYS]
+        except KeyError:
+            return _swapaxes.call(self, axis0, axis1)
+        return kernel(self, axis0, axis1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _swapaxes.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _swapaxes.call(self, axis0, axis1)
+    return kernel(self, axis0, axis1)
+
+
+_swapaxes.stub = swapaxes
+
+_swapdims = declare(
+    "aten::swapdims",
+    "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
+    where="views.yaml:163",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
+def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    if type(dim0) is not int:
+        dim0 = _swapdims.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _swapdims.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _swapdims.table[ARRAYS]
+        except KeyError:
+            return _swapdims.call(self, dim0, dim1)
+        return kernel(self, dim0, dim1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _swapdims.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _swapdims.call(self, dim0, dim1)
+    return kernel(self, dim0, dim1)
+
+
+_swapdims.stub = swapdims
+
+_mT = declare(
+    "aten::mT",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:168",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# mT(Tensor(a) self) -> Tensor(a)
+def mT(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _mT.table[ARRAYS]
+        except KeyError:
+            return _mT.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _mT.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _mT.call(self)
+    return kernel(self)
+
+
+_mT.stub = mT
+
+_view_as = declare(
+    "aten::view_as",
+    "(Tensor(a) self, Tensor other) -> Tensor(a)",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="views.yaml:171",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# view_as(Tensor(a) self, Tensor other) -> Tensor(a)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _view_as.table[ARRAYS]
+        except KeyError:
+            return _view_as.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as.call(self, other)
+    return kernel(self, other)
+
+
+_view_as.stub = view_as
+
+_reshape_as = declare(
+    "aten::reshape_as",
+    "(Tensor(a) self, Tensor other) -> Tensor(a)",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="views.yaml:176",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _reshape_as.table[ARRAYS]
+        except KeyError:
+            return _reshape_as.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _reshape_as.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _reshape_as.call(self, other)
+    return kernel(self, other)
+
+
+_reshape_as.stub = reshape_as
+
+__reshape_alias = declare(
+    "aten::_reshape_alias",
+    "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
+    where="views.yaml:181",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
+def _reshape_alias(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+    if not is_int_list(size):
+        size = __reshape_alias.convert(1, size)
+    if not is_int_list(stride):
+        stride = __reshape_alias.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __reshape_alias.table[ARRAYS]
+        except KeyError:
+            return __reshape_alias.call(self, size, stride)
+        return kernel(self, size, stride)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __reshape_alias.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __reshape_alias.call(self, size, stride)
+    return kernel(self, size, stride)
+
+
+__reshape_alias.stub = _reshape_alias
+
+_ravel = declare(
+    "aten::ravel",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:186",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# ravel(Tensor(a) self) -> Tensor(a)
+def ravel(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _ravel.table[ARRAYS]
+        except KeyError:
+            return _ravel.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ravel.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ravel.call(self)
+    return kernel(self)
+
+
+_ravel.stub = ravel
+
+_unflatten_int = declare(
+    "aten::unflatten.int",
+    "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+    (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
+    where="views.yaml:189",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)
+def unflatten_int(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    if type(dim) is not int:
+        dim = _unflatten_int.convert(1, dim)
+    if not is_int_list(sizes):
+        sizes = _unflatten_int.convert(2, sizes)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unflatten_int.table[ARRAYS]
+        except KeyError:
+            return _unflatten_int.call(self, dim, sizes)
+        return kernel(self, dim, sizes)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unflatten_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unflatten_int.call(self, dim, sizes)
+    return kernel(self, dim, sizes)
+
+
+_unflatten_int.stub = unflatten_int
+
+_narrow_Tensor = declare(
+    "aten::narrow.Tensor",
+    "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
+    (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
+    where="views.yaml:192",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)
+def narrow_Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+    if type(dim) is not int:
+        dim = _narrow_Tensor.convert(1, dim)
+    if type(length) is not int:
+        length = _narrow_Tensor.convert(3, length)
+    modes = active_modes()
+    if type(self) is ndarray and type(start) is ndarray and modes is None:
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    try:
+        keys = self.keys | start.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _narrow_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _narrow_Tensor.call(self, dim, start, length)
+    return kernel(self, dim, start, length)
+
+
+_narrow_Tensor.stub = narrow_Tensor
+
+_broadcast_to = declare(
+    "aten::broadcast_to",
+    "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    (("self", "Tensor"), ("size", "SymInt[]")),
+    where="views.yaml:195",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
+def broadcast_to(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _broadcast_to.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _broadcast_to.table[ARRAYS]
+        except KeyError:
+            return _broadcast_to.call(self, size)
+        return kernel(self, size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _broadcast_to.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _broadcast_to.call(self, size)
+    return kernel(self, size)
+
+
+_broadcast_to.stub = broadcast_to
+
+_broadcast_tensors = declare(
+    "aten::broadcast_tensors",
+    "(Tensor[] tensors) -> Tensor[]",
+    (("tensors", "Tensor[]"),),
+    where="views.yaml:200",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# broadcast_tensors(Tensor[] tensors) -> Tensor[]
+def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
+    if type(tensors) is not list:
+        return _broadcast_tensors.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _broadcast_tensors.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _broadcast_tensors.call(tensors)
+    return kernel(tensors)
+
+
+_broadcast_tensors.stub = broadcast_tensors
+
+_atleast_1d_default = declare(
+    "aten::atleast_1d",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="views.yaml:202",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
+)
+
+
+# atleast_1d(Tensor self) -> Tensor
+def atleast_1d_default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _atleast_1d_default.table[ARRAYS]
+        except KeyError:
+            return _atleast_1d_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_1d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_1d_default.call(self)
+    return kernel(self)
+
+
+_atleast_1d_default.stub = atleast_1d_default
+
+_atleast_1d_Sequence = declare(
+    "aten::atleast_1d.Sequence",
+    "(Tensor[] tensors) -> Tensor[]",
+    (("tensors", "Tensor[]"),),
+    where="views.yaml:206",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]
+def atleast_1d_Sequence(tensors: Sequence[Tensor]) -> list[Tensor]:
+    if type(tensors) is not list:
+        return _atleast_1d_Sequence.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_1d_Sequence.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_1d_Sequence.call(tensors)
+    return kernel(tensors)
+
+
+_atleast_1d_Sequence.stub = atleast_1d_Sequence
+
+_atleast_2d_default = declare(
+    "aten::atleast_2d",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="views.yaml:208",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
+)
+
+
+# atleast_2d(Tensor self) -> Tensor
+def atleast_2d_default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _atleast_2d_default.table[ARRAYS]
+        except KeyError:
+            return _atleast_2d_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_2d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_2d_default.call(self)
+    return kernel(self)
+
+
+_atleast_2d_default.stub = atleast_2d_default
+
+_atleast_2d_Sequence = declare(
+    "aten::atleast_2d.Sequence",
+    "(Tensor[] tensors) -> Tensor[]",
+    (("tensors", "Tensor[]"),),
+    where="views.yaml:212",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]
+def atleast_2d_Sequence(tensors: Sequence[Tensor]) -> list[Tensor]:
+    if type(tensors) is not list:
+        return _atleast_2d_Sequence.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_2d_Sequence.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_2d_Sequence.call(tensors)
+    return kernel(tensors)
+
+
+_atleast_2d_Sequence.stub = atleast_2d_Sequence
+
+_atleast_3d_default = declare(
+    "aten::atleast_3d",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="views.yaml:215",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
+)
+
+
+# atleast_3d(Tensor self) -> Tensor
+def atleast_3d_default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _atleast_3d_default.table[ARRAYS]
+        except KeyError:
+            return _atleast_3d_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_3d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_3d_default.call(self)
+    return kernel(self)
+
+
+_atleast_3d_default.stub = atleast_3d_default
+
+_atleast_3d_Sequence = declare(
+    "aten::atleast_3d.Sequence",
+    "(Tensor[] tensors) -> Tensor[]",
+    (("tensors", "Tensor[]"),),
+    where="views.yaml:219",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]
+def atleast_3d_Sequence(tensors: Sequence[Tensor]) -> list[Tensor]:
+    if type(tensors) is not list:
+        return _atleast_3d_Sequence.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _atleast_3d_Sequence.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _atleast_3d_Sequence.call(tensors)
+    return kernel(tensors)
+
+
+_atleast_3d_Sequence.stub = atleast_3d_Sequence
+
+_tensor_split_sections = declare(
+    "aten::tensor_split.sections",
+    "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+    (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
+    where="views.yaml:224",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]
+def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    if type(sections) is not int:
+        sections = _tensor_split_sections.convert(1, sections)
+    if type(dim) is not int:
+        dim = _tensor_split_sections.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _tensor_split_sections.table[ARRAYS]
+        except KeyError:
+            return _tensor_split_sections.call(self, sections, dim)
+        return kernel(self, sections, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensor_split_sections.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensor_split_sections.call(self, sections, dim)
+    return kernel(self, sections, dim)
+
+
+_tensor_split_sections.stub = tensor_split_sections
+
+_tensor_split_indices = declare(
+    "aten::tensor_split.indices",
+    "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+    (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
+    where="views.yaml:227",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]
+def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+    if not is_int_list(indices):
+        indices = _tensor_split_indices.convert(1, indices)
+    if type(dim) is not int:
+        dim = _tensor_split_indices.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _tensor_split_indices.table[ARRAYS]
+        except KeyError:
+            return _tensor_split_indices.call(self, indices, dim)
+        return kernel(self, indices, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensor_split_indices.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensor_split_indices.call(self, indices, dim)
+    return kernel(self, indices, dim)
+
+
+_tensor_split_indices.stub = tensor_split_indices
+
+_tensor_split_tensor_indices_or_sections = declare(
+    "aten::tensor_split.tensor_indices_or_sections",
+    "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+    (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
+    where="views.yaml:230",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) ->
+#     Tensor(a)[]
+def tensor_split_tensor_indices_or_sections(
+    self: Tensor,
+    tensor_indices_or_sections: Tensor,
+    dim: int = 0,
+) -> list[Tensor]:
+    if type(dim) is not int:
+        dim = _tensor_split_tensor_indices_or_sections.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(tensor_indices_or_sections) is ndarray and modes is None:
+        try:
+            kernel = _tensor_split_tensor_indices_or_sections.table[ARRAYS]
+        except KeyError:
+            return _tensor_split_tensor_indices_or_sections.call(self, tensor_indices_or_sections, dim)
+        return kernel(self, tensor_indices_or_sections, dim)
+    try:
+        keys = self.keys | tensor_indices_or_sections.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensor_split_tensor_indices_or_sections.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensor_split_tensor_indices_or_sections.call(self, tensor_indices_or_sections, dim)
+    return kernel(self, tensor_indices_or_sections, dim)
+
+
+_tensor_split_tensor_indices_or_sections.stub = tensor_split_tensor_indices_or_sections
+
+_hsplit_int = declare(
+    "aten::hsplit.int",
+    "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+    (("self", "Tensor"), ("sections", "int")),
+    where="views.yaml:233",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+def hsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    if type(sections) is not int:
+        sections = _hsplit_int.convert(1, sections)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _hsplit_int.table[ARRAYS]
+        except KeyError:
+            return _hsplit_int.call(self, sections)
+        return kernel(self, sections)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hsplit_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hsplit_int.call(self, sections)
+    return kernel(self, sections)
+
+
+_hsplit_int.stub = hsplit_int
+
+_hsplit_array = declare(
+    "aten::hsplit.array",
+    "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+    (("self", "Tensor"), ("indices", "int[]")),
+    where="views.yaml:236",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+def hsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
+    if more or type(indices) is int:
+        indices = [indices, *more]
+    if not is_int_list(indices):
+        indices = _hsplit_array.convert(1, indices)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _hsplit_array.table[ARRAYS]
+        except KeyError:
+            return _hsplit_array.call(self, indices)
+        return kernel(self, indices)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hsplit_array.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hsplit_array.call(self, indices)
+    return kernel(self, indices)
+
+
+_hsplit_array.stub = hsplit_array
+
+_vsplit_int = declare(
+    "aten::vsplit.int",
+    "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+    (("self", "Tensor"), ("sections", "int")),
+    where="views.yaml:239",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    if type(sections) is not int:
+        sections = _vsplit_int.convert(1, sections)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _vsplit_int.table[ARRAYS]
+        except KeyError:
+            return _vsplit_int.call(self, sections)
+        return kernel(self, sections)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vsplit_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vsplit_int.call(self, sections)
+    return kernel(self, sections)
+
+
+_vsplit_int.stub = vsplit_int
+
+_vsplit_array = declare(
+    "aten::vsplit.array",
+    "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+    (("self", "Tensor"), ("indices", "int[]")),
+    where="views.yaml:242",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+def vsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
+    if more or type(indices) is int:
+        indices = [indices, *more]
+    if not is_int_list(indices):
+        indices = _vsplit_array.convert(1, indices)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _vsplit_array.table[ARRAYS]
+        except KeyError:
+            return _vsplit_array.call(self, indices)
+        return kernel(self, indices)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vsplit_array.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vsplit_array.call(self, indices)
+    return kernel(self, indices)
+
+
+_vsplit_array.stub = vsplit_array
+
+_dsplit_int = declare(
+    "aten::dsplit.int",
+    "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+    (("self", "Tensor"), ("sections", "int")),
+    where="views.yaml:245",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    if type(sections) is not int:
+        sections = _dsplit_int.convert(1, sections)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _dsplit_int.table[ARRAYS]
+        except KeyError:
+            return _dsplit_int.call(self, sections)
+        return kernel(self, sections)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dsplit_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dsplit_int.call(self, sections)
+    return kernel(self, sections)
+
+
+_dsplit_int.stub = dsplit_int
+
+_dsplit_array = declare(
+    "aten::dsplit.array",
+    "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+    (("self", "Tensor"), ("indices", "int[]")),
+    where="views.yaml:248",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+def dsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
+    if more or type(indices) is int:
+        indices = [indices, *more]
+    if not is_int_list(indices):
+        indices = _dsplit_array.convert(1, indices)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _dsplit_array.table[ARRAYS]
+        except KeyError:
+            return _dsplit_array.call(self, indices)
+        return kernel(self, indices)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dsplit_array.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dsplit_array.call(self, indices)
+    return kernel(self, indices)
+
+
+_dsplit_array.stub = dsplit_array
+
+_unfold = declare(
+    "aten::unfold",
+    "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
+    where="views.yaml:253",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    if type(dimension) is not int:
+        dimension = _unfold.convert(1, dimension)
+    if type(size) is not int:
+        size = _unfold.convert(2, size)
+    if type(step) is not int:
+        step = _unfold.convert(3, step)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unfold.table[ARRAYS]
+        except KeyError:
+            return _unfold.call(self, dimension, size, step)
+        return kernel(self, dimension, size, step)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unfold.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unfold.call(self, dimension, size, step)
+    return kernel(self, dimension, size, step)
+
+
+_unfold.stub = unfold
+
+_view_dtype = declare(
+    "aten::view.dtype",
+    "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    (("self", "Tensor"), ("dtype", "ScalarType")),
+    where="views.yaml:259",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
+def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
+    dtype = _view_dtype.convert(1, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_dtype.table[ARRAYS]
+        except KeyError:
+            return _view_dtype.call(self, dtype)
+        return kernel(self, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_dtype.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_dtype.call(self, dtype)
+    return kernel(self, dtype)
+
+
+_view_dtype.stub = view_dtype
+
+_view_as_real = declare(
+    "aten::view_as_real",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:265",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# view_as_real(Tensor(a) self) -> Tensor(a)
+def view_as_real(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_real.table[ARRAYS]
+        except KeyError:
+            return _view_as_real.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_real.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_real.call(self)
+    return kernel(self)
+
+
+_view_as_real.stub = view_as_real
+
+_view_as_complex = declare(
+    "aten::view_as_complex",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:271",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# view_as_complex(Tensor(a) self) -> Tensor(a)
+def view_as_complex(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_complex.table[ARRAYS]
+        except KeyError:
+            return _view_as_complex.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_complex.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_complex.call(self)
+    return kernel(self)
+
+
+_view_as_complex.stub = view_as_complex
+
+_real = declare(
+    "aten::real",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:277",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# real(Tensor(a) self) -> Tensor(a)
+def real(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _real.table[ARRAYS]
+        except KeyError:
+            return _real.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _real.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _real.call(self)
+    return kernel(self)
+
+
+_real.stub = real
+
+_imag = declare(
+    "aten::imag",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:280",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# imag(Tensor(a) self) -> Tensor(a)
+def imag(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _imag.table[ARRAYS]
+        except KeyError:
+            return _imag.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _imag.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _imag.call(self)
+    return kernel(self)
+
+
+_imag.stub = imag
+
+_t_ = declare(
+    "aten::t_",
+    "(Tensor(a!) self) -> Tensor(a!)",
+    (("self", "Tensor"),),
+    where="views.yaml:285",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# t_(Tensor(a!) self) -> Tensor(a!)
+def t_(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _t_.table[ARRAYS]
+        except KeyError:
+            return _t_.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _t_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _t_.call(self)
+    return kernel(self)
+
+
+_t_.stub = t_
+
+_transpose_ = declare(
+    "aten::transpose_",
+    "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
+    where="views.yaml:291",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    if type(dim0) is not int:
+        dim0 = _transpose_.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _transpose_.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _transpose_.table[ARRAYS]
+        except KeyError:
+            return _transpose_.call(self, dim0, dim1)
+        return kernel(self, dim0, dim1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _transpose_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _transpose_.call(self, dim0, dim1)
+    return kernel(self, dim0, dim1)
+
+
+_transpose_.stub = transpose_
+
+_swapaxes_ = declare(
+    "aten::swapaxes_",
+    "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
+    (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
+    where="views.yaml:297",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    if type(axis0) is not int:
+        axis0 = _swapaxes_.convert(1, axis0)
+    if type(axis1) is not int:
+        axis1 = _swapaxes_.convert(2, axis1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _swapaxes_.table[ARRAYS]
+        except KeyError:
+            return _swapaxes_.call(self, axis0, axis1)
+        return kernel(self, axis0, axis1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _swapaxes_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _swapaxes_.call(self, axis0, axis1)
+    return kernel(self, axis0, axis1)
+
+
+_swapaxes_.stub = swapaxes_
+
+_swapdims_ = declare(
+    "aten::swapdims_",
+    "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
+    where="views.yaml:303",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    if type(dim0) is not int:
+        dim0 = _swapdims_.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _swapdims_.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _swapdims_.table[ARRAYS]
+        except KeyError:
+            return _swapdims_.call(self, dim0, dim1)
+        return kernel(self, dim0, dim1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _swapdims_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _swapdims_.call(self, dim0, dim1)
+    return kernel(self, dim0, dim1)
+
+
+_swapdims_.stub = swapdims_
+
+_unsqueeze_ = declare(
+    "aten::unsqueeze_",
+    "(Tensor(a!) self, int dim) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int")),
+    where="views.yaml:309",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    if type(dim) is not int:
+        dim = _unsqueeze_.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unsqueeze_.table[ARRAYS]
+        except KeyError:
+            return _unsqueeze_.call(self, dim)
+        return kernel(self, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsqueeze_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsqueeze_.call(self, dim)
+    return kernel(self, dim)
+
+
+_unsqueeze_.stub = unsqueeze_
+
+_squeeze__default = declare(
+    "aten::squeeze_",
+    "(Tensor(a!) self) -> Tensor(a!)",
+    (("self", "Tensor"),),
+    where="views.yaml:315",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# squeeze_(Tensor(a!) self) -> Tensor(a!)
+def squeeze__default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _squeeze__default.table[ARRAYS]
+        except KeyError:
+            return _squeeze__default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze__default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze__default.call(self)
+    return kernel(self)
+
+
+_squeeze__default.stub = squeeze__default
+
+_squeeze__dim = declare(
+    "aten::squeeze_.dim",
+    "(Tensor(a!) self, int dim) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int")),
+    where="views.yaml:321",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
+def squeeze__dim(self: Tensor, dim: int) -> Tensor:
+    if type(dim) is not int:
+        dim = _squeeze__dim.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _squeeze__dim.table[ARRAYS]
+        except KeyError:
+            return _squeeze__dim.call(self, dim)
+        return kernel(self, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze__dim.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze__dim.call(self, dim)
+    return kernel(self, dim)
+
+
+_squeeze__dim.stub = squeeze__dim
+
+_squeeze__dims = declare(
+    "aten::squeeze_.dims",
+    "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[]")),
+    where="views.yaml:327",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
+def squeeze__dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(dim) is int:
+        dim = [dim, *more]
+    if not is_int_list(dim):
+        dim = _squeeze__dims.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _squeeze__dims.table[ARRAYS]
+        except KeyError:
+            return _squeeze__dims.call(self, dim)
+        return kernel(self, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze__dims.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze__dims.call(self, dim)
+    return kernel(self, dim)
+
+
+_squeeze__dims.stub = squeeze__dims
+
+_as_strided_ = declare(
+    "aten::as_strided_",
+    "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
+    where="views.yaml:333",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    if not is_int_list(size):
+        size = _as_strided_.convert(1, size)
+    if not is_int_list(stride):
+        stride = _as_strided_.convert(2, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_.convert(3, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_.table[ARRAYS]
+        except KeyError:
+            return _as_strided_.call(self, size, stride, storage_offset)
+        return kernel(self, size, stride, storage_offset)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_.call(self, size, stride, storage_offset)
+    return kernel(self, size, stride, storage_offset)
+
+
+_as_strided_.stub = as_strided_
+
+_detach_ = declare(
+    "aten::detach_",
+    "(Tensor(a!) self) -> Tensor(a!)",
+    (("self", "Tensor"),),
+    where="views.yaml:339",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# detach_(Tensor(a!) self) -> Tensor(a!)
+def detach_(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _detach_.table[ARRAYS]
+        except KeyError:
+            return _detach_.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _detach_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _detach_.call(self)
+    return kernel(self)
+
+
+_detach_.stub = detach_
+
+_resize_as_ = declare(
+    "aten::resize_as_",
+    "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
+    kwarg_only=2,
+    where="views.yaml:345",
+    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+)
+
+
+# resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    if memory_format is not None:
+        memory_format = _resize_as_.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(the_template) is ndarray and modes is None:
+        try:
+            kernel = _resize_as_.table[ARRAYS]
+        except KeyError:
+            return _resize_as_.call(self, the_template, memory_format)
+        return kernel(self, the_template, memory_format)
+    try:
+        keys = self.keys | the_template.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _resize_as_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _resize_as_.call(self, the_template, memory_format)
+    return kernel(self, the_template, memory_format)
+
+
+_resize_as_.stub = resize_as_
 
 _cat_default = declare(
     "aten::cat",
@@ -17200,7 +18665,17 @@ packet("aten::alias").stub = alias
 
 packet("aten::detach").stub = detach
 
-packet("aten::view").stub = view
+_view = packet("aten::view")
+
+
+# view: default, dtype
+def view(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 1 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
+    return _view.call(args, kwargs)
+
+
+_view.stub = view
 
 transpose = transpose_int
 packet("aten::transpose").stub = transpose
@@ -17261,7 +18736,38 @@ packet("aten::flatten").stub = flatten
 
 packet("aten::expand_as").stub = expand_as
 
-packet("aten::narrow").stub = narrow
+_narrow = packet("aten::narrow")
+
+
+# narrow: default, Tensor
+def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
+    kind = type(start)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is int:
+            return narrow_default(self, dim, start, length)
+        return _narrow.call((self, dim, start, length), {})
+    if type(dim) is not int:
+        dim = _narrow_Tensor.convert(1, dim)
+    if type(length) is not int:
+        length = _narrow_Tensor.convert(3, length)
+    modes = active_modes()
+    if type(self) is ndarray and type(start) is ndarray and modes is None:
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    try:
+        keys = self.keys | start.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _narrow_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _narrow.call((self, dim, start, length), {})
+    return kernel(self, dim, start, length)
+
+
+_narrow.stub = narrow
 
 _movedim = packet("aten::movedim")
 
@@ -17272,6 +18778,151 @@ def movedim(*args: Any, **kwargs: Any) -> Any:
 
 
 _movedim.stub = movedim
+
+_moveaxis = packet("aten::moveaxis")
+
+
+# moveaxis: int, intlist
+def moveaxis(*args: Any, **kwargs: Any) -> Any:
+    return _moveaxis.call(args, kwargs)
+
+
+_moveaxis.stub = moveaxis
+
+packet("aten::swapaxes").stub = swapaxes
+
+packet("aten::swapdims").stub = swapdims
+
+packet("aten::mT").stub = mT
+
+packet("aten::view_as").stub = view_as
+
+packet("aten::reshape_as").stub = reshape_as
+
+packet("aten::_reshape_alias").stub = _reshape_alias
+
+packet("aten::ravel").stub = ravel
+
+unflatten = unflatten_int
+packet("aten::unflatten").stub = unflatten
+
+packet("aten::broadcast_to").stub = broadcast_to
+
+packet("aten::broadcast_tensors").stub = broadcast_tensors
+
+_atleast_1d = packet("aten::atleast_1d")
+
+
+# atleast_1d: default, Sequence
+def atleast_1d(*args: Any, **kwargs: Any) -> Any:
+    return _atleast_1d.call(args, kwargs)
+
+
+_atleast_1d.stub = atleast_1d
+
+_atleast_2d = packet("aten::atleast_2d")
+
+
+# atleast_2d: default, Sequence
+def atleast_2d(*args: Any, **kwargs: Any) -> Any:
+    return _atleast_2d.call(args, kwargs)
+
+
+_atleast_2d.stub = atleast_2d
+
+_atleast_3d = packet("aten::atleast_3d")
+
+
+# atleast_3d: default, Sequence
+def atleast_3d(*args: Any, **kwargs: Any) -> Any:
+    return _atleast_3d.call(args, kwargs)
+
+
+_atleast_3d.stub = atleast_3d
+
+_tensor_split = packet("aten::tensor_split")
+
+
+# tensor_split: sections, indices, tensor_indices_or_sections
+def tensor_split(*args: Any, **kwargs: Any) -> Any:
+    return _tensor_split.call(args, kwargs)
+
+
+_tensor_split.stub = tensor_split
+
+_hsplit = packet("aten::hsplit")
+
+
+# hsplit: int, array
+def hsplit(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 2 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
+    return _hsplit.call(args, kwargs)
+
+
+_hsplit.stub = hsplit
+
+_vsplit = packet("aten::vsplit")
+
+
+# vsplit: int, array
+def vsplit(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 2 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
+    return _vsplit.call(args, kwargs)
+
+
+_vsplit.stub = vsplit
+
+_dsplit = packet("aten::dsplit")
+
+
+# dsplit: int, array
+def dsplit(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 2 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
+    return _dsplit.call(args, kwargs)
+
+
+_dsplit.stub = dsplit
+
+packet("aten::unfold").stub = unfold
+
+packet("aten::view_as_real").stub = view_as_real
+
+packet("aten::view_as_complex").stub = view_as_complex
+
+packet("aten::real").stub = real
+
+packet("aten::imag").stub = imag
+
+packet("aten::t_").stub = t_
+
+packet("aten::transpose_").stub = transpose_
+
+packet("aten::swapaxes_").stub = swapaxes_
+
+packet("aten::swapdims_").stub = swapdims_
+
+packet("aten::unsqueeze_").stub = unsqueeze_
+
+_squeeze_ = packet("aten::squeeze_")
+
+
+# squeeze_: default, dim, dims
+def squeeze_(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 2 and type(args[1]) is int:
+        args = (args[0], list(args[1:]))
+    return _squeeze_.call(args, kwargs)
+
+
+_squeeze_.stub = squeeze_
+
+packet("aten::as_strided_").stub = as_strided_
+
+packet("aten::detach_").stub = detach_
+
+packet("aten::resize_as_").stub = resize_as_
 
 _cat = packet("aten::cat")
 

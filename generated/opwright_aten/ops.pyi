@@ -20,6 +20,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_local_scalar_dense",
     "_log_softmax",
+    "_reshape_alias",
     "_softmax",
     "_to_copy",
     "abs",
@@ -38,8 +39,12 @@ __all__ = [
     "argmax",
     "argmin",
     "as_strided",
+    "as_strided_",
     "atan2",
     "atan2_",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "bernoulli",
     "bitwise_and",
     "bitwise_and_",
@@ -50,6 +55,8 @@ __all__ = [
     "bitwise_xor",
     "bitwise_xor_",
     "bmm",
+    "broadcast_tensors",
+    "broadcast_to",
     "cat",
     "ceil",
     "ceil_",
@@ -65,10 +72,12 @@ __all__ = [
     "cumsum",
     "cumsum_",
     "detach",
+    "detach_",
     "diagonal",
     "div",
     "div_",
     "dot",
+    "dsplit",
     "empty",
     "empty_like",
     "empty_strided",
@@ -96,6 +105,8 @@ __all__ = [
     "gelu_",
     "gt",
     "gt_",
+    "hsplit",
+    "imag",
     "index",
     "index_put",
     "index_put_",
@@ -134,6 +145,7 @@ __all__ = [
     "min",
     "minimum",
     "mm",
+    "moveaxis",
     "movedim",
     "mul",
     "mul_",
@@ -158,6 +170,8 @@ __all__ = [
     "randn_like",
     "random",
     "randperm",
+    "ravel",
+    "real",
     "reciprocal",
     "reciprocal_",
     "relu",
@@ -165,6 +179,7 @@ __all__ = [
     "remainder",
     "remainder_",
     "reshape",
+    "resize_as_",
     "round",
     "round_",
     "rsqrt",
@@ -191,11 +206,14 @@ __all__ = [
     "sub",
     "sub_",
     "sum",
+    "swapaxes",
+    "swapdims",
     "t",
     "tan",
     "tan_",
     "tanh",
     "tanh_",
+    "tensor_split",
     "transpose",
     "tril",
     "tril_",
@@ -204,9 +222,13 @@ __all__ = [
     "trunc",
     "trunc_",
     "unbind",
+    "unflatten",
     "uniform",
     "unsqueeze",
     "var",
+    "view_as_complex",
+    "view_as_real",
+    "vsplit",
     "where",
     "zero",
     "zero_",
@@ -393,7 +415,7 @@ def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar 
 def matmul(self: A, other: A) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
-def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
+def view_default(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 def transpose_int(self: A, dim0: int, dim1: int) -> A: ...
 def t(self: A) -> A: ...
 def numpy_T(self: A) -> A: ...
@@ -415,9 +437,54 @@ def chunk(self: A, chunks: int, dim: int = 0) -> list[A]: ...
 def reshape(self: A, shape: Sequence[int] | int, *more: int) -> A: ...
 def flatten_using_ints(self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 def expand_as(self: A, other: A) -> A: ...
-def narrow(self: A, dim: int, start: int, length: int) -> A: ...
+def narrow_default(self: A, dim: int, start: int, length: int) -> A: ...
 def movedim_int(self: A, source: int, destination: int) -> A: ...
 def movedim_intlist(self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+def moveaxis_int(self: A, source: int, destination: int) -> A: ...
+def moveaxis_intlist(self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+def swapaxes(self: A, axis0: int, axis1: int) -> A: ...
+def swapdims(self: A, dim0: int, dim1: int) -> A: ...
+def mT(self: A) -> A: ...
+def view_as(self: A, other: A) -> A: ...
+def reshape_as(self: A, other: A) -> A: ...
+def _reshape_alias(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+def ravel(self: A) -> A: ...
+def unflatten_int(self: A, dim: int, sizes: Sequence[int]) -> A: ...
+def narrow_Tensor(self: A, dim: int, start: A, length: int) -> A: ...
+def broadcast_to(self: A, size: Sequence[int] | int, *more: int) -> A: ...
+def broadcast_tensors(tensors: Sequence[A]) -> list[A]: ...
+def atleast_1d_default(self: A) -> A: ...
+def atleast_1d_Sequence(tensors: Sequence[A]) -> list[A]: ...
+def atleast_2d_default(self: A) -> A: ...
+def atleast_2d_Sequence(tensors: Sequence[A]) -> list[A]: ...
+def atleast_3d_default(self: A) -> A: ...
+def atleast_3d_Sequence(tensors: Sequence[A]) -> list[A]: ...
+def tensor_split_sections(self: A, sections: int, dim: int = 0) -> list[A]: ...
+def tensor_split_indices(self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
+def tensor_split_tensor_indices_or_sections(self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
+def hsplit_int(self: A, sections: int) -> list[A]: ...
+def hsplit_array(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+def vsplit_int(self: A, sections: int) -> list[A]: ...
+def vsplit_array(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+def dsplit_int(self: A, sections: int) -> list[A]: ...
+def dsplit_array(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+def unfold(self: A, dimension: int, size: int, step: int) -> A: ...
+def view_dtype(self: A, dtype: DTypeLike) -> A: ...
+def view_as_real(self: A) -> A: ...
+def view_as_complex(self: A) -> A: ...
+def real(self: A) -> A: ...
+def imag(self: A) -> A: ...
+def t_(self: A) -> A: ...
+def transpose_(self: A, dim0: int, dim1: int) -> A: ...
+def swapaxes_(self: A, axis0: int, axis1: int) -> A: ...
+def swapdims_(self: A, dim0: int, dim1: int) -> A: ...
+def unsqueeze_(self: A, dim: int) -> A: ...
+def squeeze__default(self: A) -> A: ...
+def squeeze__dim(self: A, dim: int) -> A: ...
+def squeeze__dims(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
+def as_strided_(self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+def detach_(self: A) -> A: ...
+def resize_as_(self: A, the_template: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 def cat_default(tensors: Sequence[A], dim: int = 0) -> A: ...
 def stack_default(tensors: Sequence[A], dim: int = 0) -> A: ...
 def index_Tensor(self: A, indices: Sequence[A | None]) -> A: ...
@@ -1542,6 +1609,10 @@ def dot(self: A, tensor: A, *, out: A) -> A: ...
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
+@overload
+def view(self: A, dtype: DTypeLike) -> A: ...
 def transpose(self: A, dim0: int, dim1: int) -> A: ...
 def select(self: A, dim: int, index: int) -> A: ...
 def slice(self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
@@ -1558,9 +1629,54 @@ def split(self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
 def unbind(self: A, dim: int = 0) -> list[A]: ...
 def flatten(self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 @overload
+def narrow(self: A, dim: int, start: int, length: int) -> A: ...
+@overload
+def narrow(self: A, dim: int, start: A, length: int) -> A: ...
+@overload
 def movedim(self: A, source: int, destination: int) -> A: ...
 @overload
 def movedim(self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+@overload
+def moveaxis(self: A, source: int, destination: int) -> A: ...
+@overload
+def moveaxis(self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+def unflatten(self: A, dim: int, sizes: Sequence[int]) -> A: ...
+@overload
+def atleast_1d(self: A) -> A: ...
+@overload
+def atleast_1d(tensors: Sequence[A]) -> list[A]: ...
+@overload
+def atleast_2d(self: A) -> A: ...
+@overload
+def atleast_2d(tensors: Sequence[A]) -> list[A]: ...
+@overload
+def atleast_3d(self: A) -> A: ...
+@overload
+def atleast_3d(tensors: Sequence[A]) -> list[A]: ...
+@overload
+def tensor_split(self: A, sections: int, dim: int = 0) -> list[A]: ...
+@overload
+def tensor_split(self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
+@overload
+def tensor_split(self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
+@overload
+def hsplit(self: A, sections: int) -> list[A]: ...
+@overload
+def hsplit(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+@overload
+def vsplit(self: A, sections: int) -> list[A]: ...
+@overload
+def vsplit(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+@overload
+def dsplit(self: A, sections: int) -> list[A]: ...
+@overload
+def dsplit(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+@overload
+def squeeze_(self: A) -> A: ...
+@overload
+def squeeze_(self: A, dim: int) -> A: ...
+@overload
+def squeeze_(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
 @overload
 def cat(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
@@ -2393,7 +2509,7 @@ class _alias_operator(Operator):
 class _detach_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _view_operator(Operator):
+class _view_default_operator(Operator):
     def __call__(_op, self: A, size: Sequence[int]) -> A: ...
 
 class _transpose_int_operator(Operator):
@@ -2459,7 +2575,7 @@ class _flatten_using_ints_operator(Operator):
 class _expand_as_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _narrow_operator(Operator):
+class _narrow_default_operator(Operator):
     def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
 
 class _movedim_int_operator(Operator):
@@ -2467,6 +2583,141 @@ class _movedim_int_operator(Operator):
 
 class _movedim_intlist_operator(Operator):
     def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+
+class _moveaxis_int_operator(Operator):
+    def __call__(_op, self: A, source: int, destination: int) -> A: ...
+
+class _moveaxis_intlist_operator(Operator):
+    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+
+class _swapaxes_operator(Operator):
+    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
+
+class _swapdims_operator(Operator):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _mT_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _view_as_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _reshape_as_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class __reshape_alias_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+
+class _ravel_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _unflatten_int_operator(Operator):
+    def __call__(_op, self: A, dim: int, sizes: Sequence[int]) -> A: ...
+
+class _narrow_Tensor_operator(Operator):
+    def __call__(_op, self: A, dim: int, start: A, length: int) -> A: ...
+
+class _broadcast_to_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+
+class _broadcast_tensors_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_1d_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _atleast_1d_Sequence_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_2d_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _atleast_2d_Sequence_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_3d_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _atleast_3d_Sequence_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _tensor_split_sections_operator(Operator):
+    def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
+
+class _tensor_split_indices_operator(Operator):
+    def __call__(_op, self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
+
+class _tensor_split_tensor_indices_or_sections_operator(Operator):
+    def __call__(_op, self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
+
+class _hsplit_int_operator(Operator):
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+
+class _hsplit_array_operator(Operator):
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _vsplit_int_operator(Operator):
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+
+class _vsplit_array_operator(Operator):
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _dsplit_int_operator(Operator):
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+
+class _dsplit_array_operator(Operator):
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _unfold_operator(Operator):
+    def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
+
+class _view_dtype_operator(Operator):
+    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
+
+class _view_as_real_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _view_as_complex_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _real_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _imag_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _t__operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _transpose__operator(Operator):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _swapaxes__operator(Operator):
+    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
+
+class _swapdims__operator(Operator):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _unsqueeze__operator(Operator):
+    def __call__(_op, self: A, dim: int) -> A: ...
+
+class _squeeze__default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _squeeze__dim_operator(Operator):
+    def __call__(_op, self: A, dim: int) -> A: ...
+
+class _squeeze__dims_operator(Operator):
+    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
+
+class _as_strided__operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+
+class _detach__operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _resize_as__operator(Operator):
+    def __call__(_op, self: A, the_template: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 
 class _cat_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A], dim: int = 0) -> A: ...
@@ -4790,10 +5041,14 @@ class _detach_packet(_detach_call):
     default: _detach_operator
 
 class _view_call(Packet):
+    @overload
     def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+    @overload
+    def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
 
 class _view_packet(_view_call):
-    default: _view_operator
+    default: _view_default_operator
+    dtype: _view_dtype_operator
 
 class _transpose_call(Packet):
     def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
@@ -4915,10 +5170,14 @@ class _expand_as_packet(_expand_as_call):
     default: _expand_as_operator
 
 class _narrow_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int, start: int, length: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, start: A, length: int) -> A: ...
 
 class _narrow_packet(_narrow_call):
-    default: _narrow_operator
+    default: _narrow_default_operator
+    Tensor: _narrow_Tensor_operator
 
 class _movedim_call(Packet):
     @overload
@@ -4929,6 +5188,240 @@ class _movedim_call(Packet):
 class _movedim_packet(_movedim_call):
     int: _movedim_int_operator
     intlist: _movedim_intlist_operator
+
+class _moveaxis_call(Packet):
+    @overload
+    def __call__(_op, self: A, source: int, destination: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
+
+class _moveaxis_packet(_moveaxis_call):
+    int: _moveaxis_int_operator
+    intlist: _moveaxis_intlist_operator
+
+class _swapaxes_call(Packet):
+    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
+
+class _swapaxes_packet(_swapaxes_call):
+    default: _swapaxes_operator
+
+class _swapdims_call(Packet):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _swapdims_packet(_swapdims_call):
+    default: _swapdims_operator
+
+class _mT_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _mT_packet(_mT_call):
+    default: _mT_operator
+
+class _view_as_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _view_as_packet(_view_as_call):
+    default: _view_as_operator
+
+class _reshape_as_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _reshape_as_packet(_reshape_as_call):
+    default: _reshape_as_operator
+
+class __reshape_alias_call(Packet):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+
+class __reshape_alias_packet(__reshape_alias_call):
+    default: __reshape_alias_operator
+
+class _ravel_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _ravel_packet(_ravel_call):
+    default: _ravel_operator
+
+class _unflatten_call(Packet):
+    def __call__(_op, self: A, dim: int, sizes: Sequence[int]) -> A: ...
+
+class _unflatten_packet(_unflatten_call):
+    int: _unflatten_int_operator
+
+class _broadcast_to_call(Packet):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+
+class _broadcast_to_packet(_broadcast_to_call):
+    default: _broadcast_to_operator
+
+class _broadcast_tensors_call(Packet):
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _broadcast_tensors_packet(_broadcast_tensors_call):
+    default: _broadcast_tensors_operator
+
+class _atleast_1d_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_1d_packet(_atleast_1d_call):
+    default: _atleast_1d_default_operator
+    Sequence: _atleast_1d_Sequence_operator
+
+class _atleast_2d_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_2d_packet(_atleast_2d_call):
+    default: _atleast_2d_default_operator
+    Sequence: _atleast_2d_Sequence_operator
+
+class _atleast_3d_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[A]) -> list[A]: ...
+
+class _atleast_3d_packet(_atleast_3d_call):
+    default: _atleast_3d_default_operator
+    Sequence: _atleast_3d_Sequence_operator
+
+class _tensor_split_call(Packet):
+    @overload
+    def __call__(_op, self: A, sections: int, dim: int = 0) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, indices: Sequence[int], dim: int = 0) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, tensor_indices_or_sections: A, dim: int = 0) -> list[A]: ...
+
+class _tensor_split_packet(_tensor_split_call):
+    sections: _tensor_split_sections_operator
+    indices: _tensor_split_indices_operator
+    tensor_indices_or_sections: _tensor_split_tensor_indices_or_sections_operator
+
+class _hsplit_call(Packet):
+    @overload
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _hsplit_packet(_hsplit_call):
+    int: _hsplit_int_operator
+    array: _hsplit_array_operator
+
+class _vsplit_call(Packet):
+    @overload
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _vsplit_packet(_vsplit_call):
+    int: _vsplit_int_operator
+    array: _vsplit_array_operator
+
+class _dsplit_call(Packet):
+    @overload
+    def __call__(_op, self: A, sections: int) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, indices: Sequence[int]) -> list[A]: ...
+
+class _dsplit_packet(_dsplit_call):
+    int: _dsplit_int_operator
+    array: _dsplit_array_operator
+
+class _unfold_call(Packet):
+    def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
+
+class _unfold_packet(_unfold_call):
+    default: _unfold_operator
+
+class _view_as_real_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _view_as_real_packet(_view_as_real_call):
+    default: _view_as_real_operator
+
+class _view_as_complex_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _view_as_complex_packet(_view_as_complex_call):
+    default: _view_as_complex_operator
+
+class _real_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _real_packet(_real_call):
+    default: _real_operator
+
+class _imag_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _imag_packet(_imag_call):
+    default: _imag_operator
+
+class _t__call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _t__packet(_t__call):
+    default: _t__operator
+
+class _transpose__call(Packet):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _transpose__packet(_transpose__call):
+    default: _transpose__operator
+
+class _swapaxes__call(Packet):
+    def __call__(_op, self: A, axis0: int, axis1: int) -> A: ...
+
+class _swapaxes__packet(_swapaxes__call):
+    default: _swapaxes__operator
+
+class _swapdims__call(Packet):
+    def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+
+class _swapdims__packet(_swapdims__call):
+    default: _swapdims__operator
+
+class _unsqueeze__call(Packet):
+    def __call__(_op, self: A, dim: int) -> A: ...
+
+class _unsqueeze__packet(_unsqueeze__call):
+    default: _unsqueeze__operator
+
+class _squeeze__call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
+
+class _squeeze__packet(_squeeze__call):
+    default: _squeeze__default_operator
+    dim: _squeeze__dim_operator
+    dims: _squeeze__dims_operator
+
+class _as_strided__call(Packet):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+
+class _as_strided__packet(_as_strided__call):
+    default: _as_strided__operator
+
+class _detach__call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _detach__packet(_detach__call):
+    default: _detach__operator
+
+class _resize_as__call(Packet):
+    def __call__(_op, self: A, the_template: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+
+class _resize_as__packet(_resize_as__call):
+    default: _resize_as__operator
 
 class _cat_call(Packet):
     @overload
@@ -6322,6 +6815,38 @@ class Namespace:
     expand_as: _expand_as_packet
     narrow: _narrow_packet
     movedim: _movedim_packet
+    moveaxis: _moveaxis_packet
+    swapaxes: _swapaxes_packet
+    swapdims: _swapdims_packet
+    mT: _mT_packet
+    view_as: _view_as_packet
+    reshape_as: _reshape_as_packet
+    _reshape_alias: __reshape_alias_packet
+    ravel: _ravel_packet
+    unflatten: _unflatten_packet
+    broadcast_to: _broadcast_to_packet
+    broadcast_tensors: _broadcast_tensors_packet
+    atleast_1d: _atleast_1d_packet
+    atleast_2d: _atleast_2d_packet
+    atleast_3d: _atleast_3d_packet
+    tensor_split: _tensor_split_packet
+    hsplit: _hsplit_packet
+    vsplit: _vsplit_packet
+    dsplit: _dsplit_packet
+    unfold: _unfold_packet
+    view_as_real: _view_as_real_packet
+    view_as_complex: _view_as_complex_packet
+    real: _real_packet
+    imag: _imag_packet
+    t_: _t__packet
+    transpose_: _transpose__packet
+    swapaxes_: _swapaxes__packet
+    swapdims_: _swapdims__packet
+    unsqueeze_: _unsqueeze__packet
+    squeeze_: _squeeze__packet
+    as_strided_: _as_strided__packet
+    detach_: _detach__packet
+    resize_as_: _resize_as__packet
     cat: _cat_packet
     stack: _stack_packet
     index: _index_packet
