@@ -31,14 +31,14 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
     if any(stride < 0 for stride in strides):
         tensor = wrap(np.ascontiguousarray(tensor.array))
         strides = tensor.stride()
-    placed = tensor.dtype, tensor.shape, strides, tensor.storage_offset()
+    placed = tensor.shape, strides, tensor.storage_offset(), tensor.dtype
     return _over_storage, (storage_of(tensor), *placed, tensor.requires_grad)
 
 
 def _over_storage(
-    storage: Storage, dtype: DType, shape: Shape, strides: Shape, offset: int, requires_grad: bool
+    storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: DType, requires_grad: bool
 ) -> Tensor:
-    tensor = wrap(as_strided(storage, dtype, shape, strides, offset))
+    tensor = wrap(as_strided(storage, shape, strides, offset, dtype))
     tensor.extra = Extra(storage)
     return tensor.requires_grad_() if requires_grad else tensor
 

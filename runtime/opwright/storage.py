@@ -98,8 +98,9 @@ def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
     return backend_of(array).array_module().ndarray(shape, array.dtype, array.data, steps)
 
 
-def as_strided(storage: Storage, dtype: Any, shape: Shape, strides: Shape, offset: int) -> Array:
-    """A view of a storage as elements of a dtype: any shape and non-negative strides in elements that stay within it.
+def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: Any = None) -> Array:
+    """A view of a storage, as elements of another dtype if one is given: any shape and non-negative strides in
+    elements that stay within it.
 
     Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
     """

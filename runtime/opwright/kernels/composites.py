@@ -187,7 +187,7 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
     base = self if isinstance(self, Tensor) else wrap(self)
     storage = storage_of(base)
     offset = base.storage_offset() if storage_offset is None else storage_offset
-    view = stride_storage(storage, base.dtype, tuple(size), tuple(stride), offset)
+    view = stride_storage(storage, tuple(size), tuple(stride), offset, base.dtype)
     return wrap_view(base, view) if isinstance(self, Tensor) else view
 
 
