@@ -25,6 +25,7 @@ from opwright.kernels import linear_algebra as linear_algebra_kernels
 from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import random as random_kernels
 from opwright.kernels import reductions as reductions_kernels
+from opwright.kernels import scattering as scattering_kernels
 from opwright.kernels import shapes as shapes_kernels
 from opwright.kernels import views as views_kernels
 from opwright.keys import DENSE_CPU
@@ -2747,6 +2748,119 @@ def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> 
     return wrap(plan.lay_out(indexing_kernels.gather(np, self_, dim, index_, sparse_grad)))
 
 
+# take(Tensor self, Tensor index) -> Tensor
+def take_default(self: Tensor, index: Tensor) -> Tensor:
+    plan = rules.taken(self.array, index.array)
+    self_, index_ = plan.operands
+    return wrap(plan.lay_out(indexing_kernels.take(np, self_, index_)))
+
+
+# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
+def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    plan = rules.put(self.array, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.put(np, self_, index_, source_, accumulate)))
+
+
+# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter(np, self_, dim, index_, src_)))
+
+
+# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array)
+    self_, index_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter(np, self_, dim, index_, value)))
+
+
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_, index_, src_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce)))
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    self_, index_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce)))
+
+
+# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter_add(np, self_, dim, index_, src_)))
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_, index_, src_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self)))
+
+
+# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha)))
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+def index_reduce_default(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    plan = rules.index_written(
+        "index_reduce",
+        self.array,
+        dim,
+        index.array,
+        source.array,
+        reduce=reduce,
+        include_self=include_self,
+    )
+    self_, index_, source_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self)))
+
+
+# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.index_copy(np, self_, dim, index_, source_)))
+
+
+# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_, index_, value_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.index_fill(np, self_, dim, index_, value_)))
+
+
+# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_, index_, value_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.index_fill(np, self_, dim, index_, value_)))
+
+
+# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_, mask_, source_ = plan.operands
+    return wrap(plan.lay_out(scattering_kernels.masked_scatter(np, self_, mask_, source_)))
+
+
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     plan = rules.masked(self.array, mask.array)
@@ -5299,6 +5413,298 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     target = plan.target(out)
     plan.store(indexing_kernels.gather(np, self_, dim, index_, sparse_grad), target)
     return out
+
+
+# take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
+def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+    plan = rules.taken(self.array, index.array)
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(indexing_kernels.take(np, self_, index_), target)
+    return out
+
+
+# put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
+def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: Tensor) -> Tensor:
+    plan = rules.put(self.array, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.put(np, self_, index_, source_, accumulate, out=plan.out(target)), target)
+    return out
+
+
+# put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    plan = rules.put(self.array, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.put(np, self_, index_, source_, accumulate, out=plan.out(target)), target)
+    return self
+
+
+# scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.scatter(np, self_, dim, index_, src_, out=plan.out(target)), target)
+    return out
+
+
+# scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
+def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.scatter(np, self_, dim, index_, src_, out=plan.out(target)), target)
+    return self
+
+
+# scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array)
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
+    return out
+
+
+# scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
+def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array)
+    self_, index_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
+    return self
+
+
+# scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
+def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_, index_, src_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
+    return out
+
+
+# scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
+def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
+    self_, index_, src_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce, out=plan.out(target)), target)
+    return self
+
+
+# scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
+#     Tensor(a!)
+def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    self_, index_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
+    return out
+
+
+# scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
+def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    self_, index_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
+    return self
+
+
+# scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.scatter_add(np, self_, dim, index_, src_, out=plan.out(target)), target)
+    return out
+
+
+# scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array)
+    self_, index_, src_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.scatter_add(np, self_, dim, index_, src_, out=plan.out(target)), target)
+    return self
+
+
+# scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
+#     Tensor(a!) out) -> Tensor(a!)
+def scatter_reduce_two_out(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_, index_, src_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
+#     Tensor(a!)
+def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
+    self_, index_, src_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
+# index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
+    return out
+
+
+# index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
+    return self
+
+
+# index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
+#     Tensor(a!) out) -> Tensor(a!)
+def index_reduce_out(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.index_written(
+        "index_reduce",
+        self.array,
+        dim,
+        index.array,
+        source.array,
+        reduce=reduce,
+        include_self=include_self,
+    )
+    self_, index_, source_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
+#     Tensor(a!)
+def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
+    plan = rules.index_written(
+        "index_reduce",
+        self.array,
+        dim,
+        index.array,
+        source.array,
+        reduce=reduce,
+        include_self=include_self,
+    )
+    self_, index_, source_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
+# index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
+def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
+    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.index_copy(np, self_, dim, index_, source_, out=plan.out(target)), target)
+    return out
+
+
+# index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    plan = rules.index_copied(self.array, dim, index.array, source.array)
+    self_, index_, source_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.index_copy(np, self_, dim, index_, source_, out=plan.out(target)), target)
+    return self
+
+
+# index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_, index_, value_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
+    return out
+
+
+# index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
+def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value)
+    self_, index_, value_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
+    return self
+
+
+# index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
+def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, out: Tensor) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_, index_, value_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
+    return out
+
+
+# index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
+def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    plan = rules.index_filled(self.array, dim, index.array, value.array)
+    self_, index_, value_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.index_fill(np, self_, dim, index_, value_, out=plan.out(target)), target)
+    return self
+
+
+# masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
+def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Tensor:
+    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_, mask_, source_ = plan.operands
+    target = plan.target(out)
+    plan.store(scattering_kernels.masked_scatter(np, self_, mask_, source_, out=plan.out(target)), target)
+    return out
+
+
+# masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    plan = rules.masked_scattered(self.array, mask.array, source.array)
+    self_, mask_, source_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(scattering_kernels.masked_scatter(np, self_, mask_, source_, out=plan.out(target)), target)
+    return self
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)

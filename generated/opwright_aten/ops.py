@@ -29,6 +29,7 @@ __all__ = [
     "_reshape_alias",
     "_softmax",
     "_to_copy",
+    "_unsafe_index",
     "abs",
     "abs_",
     "add",
@@ -44,6 +45,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argwhere",
     "as_strided",
     "as_strided_",
     "atan2",
@@ -114,8 +116,16 @@ __all__ = [
     "hsplit",
     "imag",
     "index",
+    "index_add",
+    "index_add_",
+    "index_copy",
+    "index_copy_",
+    "index_fill",
+    "index_fill_",
     "index_put",
     "index_put_",
+    "index_reduce",
+    "index_reduce_",
     "index_select",
     "isclose",
     "isfinite",
@@ -143,6 +153,8 @@ __all__ = [
     "lt_",
     "masked_fill",
     "masked_fill_",
+    "masked_scatter",
+    "masked_scatter_",
     "masked_select",
     "matmul",
     "max",
@@ -163,12 +175,15 @@ __all__ = [
     "neg",
     "neg_",
     "nonzero",
+    "nonzero_numpy",
     "normal",
     "ones",
     "ones_like",
     "permute",
     "pow",
     "prod",
+    "put",
+    "put_",
     "rand",
     "rand_like",
     "randint",
@@ -192,6 +207,12 @@ __all__ = [
     "rsqrt_",
     "rsub",
     "scalar_tensor",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "scatter_reduce",
+    "scatter_reduce_",
     "select",
     "sigmoid",
     "sigmoid_",
@@ -215,6 +236,8 @@ __all__ = [
     "swapaxes",
     "swapdims",
     "t",
+    "take",
+    "take_along_dim",
     "tan",
     "tan_",
     "tanh",
@@ -7175,11 +7198,604 @@ def gather_default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool =
 
 _gather_default.stub = gather_default
 
+_take_default = declare(
+    "aten::take",
+    "(Tensor self, Tensor index) -> Tensor",
+    (("self", "Tensor"), ("index", "Tensor")),
+    where="indexing.yaml:46",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# take(Tensor self, Tensor index) -> Tensor
+def take_default(self: Tensor, index: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _take_default.table[ARRAYS]
+        except KeyError:
+            return _take_default.call(self, index)
+        return kernel(self, index)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_default.call(self, index)
+    return kernel(self, index)
+
+
+_take_default.stub = take_default
+
+_take_along_dim_default = declare(
+    "aten::take_along_dim",
+    "(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None)),
+    where="indexing.yaml:53",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor
+def take_along_dim_default(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _take_along_dim_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(indices) is ndarray and modes is None:
+        try:
+            kernel = _take_along_dim_default.table[ARRAYS]
+        except KeyError:
+            return _take_along_dim_default.call(self, indices, dim)
+        return kernel(self, indices, dim)
+    try:
+        keys = self.keys | indices.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_along_dim_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_along_dim_default.call(self, indices, dim)
+    return kernel(self, indices, dim)
+
+
+_take_along_dim_default.stub = take_along_dim_default
+
+_take_along_dim_out = declare(
+    "aten::take_along_dim.out",
+    "(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="indexing.yaml:56",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# take_along_dim.out(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _take_along_dim_out.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(indices) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _take_along_dim_out.table[ARRAYS]
+        except KeyError:
+            return _take_along_dim_out.call(self, indices, dim, out)
+        return kernel(self, indices, dim, out)
+    try:
+        keys = self.keys | indices.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_along_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_along_dim_out.call(self, indices, dim, out)
+    return kernel(self, indices, dim, out)
+
+
+_take_along_dim_out.stub = take_along_dim_out
+
+__unsafe_index_Tensor = declare(
+    "aten::_unsafe_index.Tensor",
+    "(Tensor self, Tensor?[] indices) -> Tensor",
+    (("self", "Tensor"), ("indices", "Tensor?[]")),
+    where="indexing.yaml:58",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
+def _unsafe_index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    if type(indices) is not list:
+        return __unsafe_index_Tensor.call(self, indices)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in indices:
+            if item is not None:
+                keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unsafe_index_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unsafe_index_Tensor.call(self, indices)
+    return kernel(self, indices)
+
+
+__unsafe_index_Tensor.stub = _unsafe_index_Tensor
+
+_put_default = declare(
+    "aten::put",
+    "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
+    where="indexing.yaml:64",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
+def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    if type(accumulate) is not bool:
+        accumulate = _put_default.convert(3, accumulate)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _put_default.table[ARRAYS]
+        except KeyError:
+            return _put_default.call(self, index, source, accumulate)
+        return kernel(self, index, source, accumulate)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _put_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _put_default.call(self, index, source, accumulate)
+    return kernel(self, index, source, accumulate)
+
+
+_put_default.stub = put_default
+
+_scatter_src = declare(
+    "aten::scatter.src",
+    "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
+    where="indexing.yaml:71",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_src.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_src.table[ARRAYS]
+        except KeyError:
+            return _scatter_src.call(self, dim, index, src)
+        return kernel(self, dim, index, src)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_src.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_src.call(self, dim, index, src)
+    return kernel(self, dim, index, src)
+
+
+_scatter_src.stub = scatter_src
+
+_scatter_value = declare(
+    "aten::scatter.value",
+    "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
+    where="indexing.yaml:78",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_value.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter_value.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _scatter_value.table[ARRAYS]
+        except KeyError:
+            return _scatter_value.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_value.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_value.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_scatter_value.stub = scatter_value
+
+_scatter_reduce__ = declare(
+    "aten::scatter.reduce",
+    "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
+    kwarg_only=4,
+    where="indexing.yaml:85",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_reduce__.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce__.convert(4, reduce)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_reduce__.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce__.call(self, dim, index, src, reduce)
+        return kernel(self, dim, index, src, reduce)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce__.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce__.call(self, dim, index, src, reduce)
+    return kernel(self, dim, index, src, reduce)
+
+
+_scatter_reduce__.stub = scatter_reduce__
+
+_scatter_value_reduce = declare(
+    "aten::scatter.value_reduce",
+    "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
+    kwarg_only=4,
+    where="indexing.yaml:92",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_value_reduce.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter_value_reduce.convert(3, value)
+    if type(reduce) is not str:
+        reduce = _scatter_value_reduce.convert(4, reduce)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _scatter_value_reduce.table[ARRAYS]
+        except KeyError:
+            return _scatter_value_reduce.call(self, dim, index, value, reduce)
+        return kernel(self, dim, index, value, reduce)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_value_reduce.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_value_reduce.call(self, dim, index, value, reduce)
+    return kernel(self, dim, index, value, reduce)
+
+
+_scatter_value_reduce.stub = scatter_value_reduce
+
+_scatter_add_default = declare(
+    "aten::scatter_add",
+    "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
+    where="indexing.yaml:99",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_add_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_add_default.table[ARRAYS]
+        except KeyError:
+            return _scatter_add_default.call(self, dim, index, src)
+        return kernel(self, dim, index, src)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_add_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_add_default.call(self, dim, index, src)
+    return kernel(self, dim, index, src)
+
+
+_scatter_add_default.stub = scatter_add_default
+
+_scatter_reduce_two = declare(
+    "aten::scatter_reduce.two",
+    "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("src", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:106",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
+def scatter_reduce_two(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_reduce_two.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce_two.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _scatter_reduce_two.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_reduce_two.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce_two.call(self, dim, index, src, reduce, include_self)
+        return kernel(self, dim, index, src, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce_two.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce_two.call(self, dim, index, src, reduce, include_self)
+    return kernel(self, dim, index, src, reduce, include_self)
+
+
+_scatter_reduce_two.stub = scatter_reduce_two
+
+_index_add_default = declare(
+    "aten::index_add",
+    "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
+    kwarg_only=4,
+    where="indexing.yaml:113",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_add_default.convert(1, dim)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _index_add_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_add_default.table[ARRAYS]
+        except KeyError:
+            return _index_add_default.call(self, dim, index, source, alpha)
+        return kernel(self, dim, index, source, alpha)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_add_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_add_default.call(self, dim, index, source, alpha)
+    return kernel(self, dim, index, source, alpha)
+
+
+_index_add_default.stub = index_add_default
+
+_index_reduce_default = declare(
+    "aten::index_reduce",
+    "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("source", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:120",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
+def index_reduce_default(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_reduce_default.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _index_reduce_default.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _index_reduce_default.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_reduce_default.table[ARRAYS]
+        except KeyError:
+            return _index_reduce_default.call(self, dim, index, source, reduce, include_self)
+        return kernel(self, dim, index, source, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_reduce_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_reduce_default.call(self, dim, index, source, reduce, include_self)
+    return kernel(self, dim, index, source, reduce, include_self)
+
+
+_index_reduce_default.stub = index_reduce_default
+
+_index_copy_default = declare(
+    "aten::index_copy",
+    "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
+    where="indexing.yaml:127",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_copy_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_copy_default.table[ARRAYS]
+        except KeyError:
+            return _index_copy_default.call(self, dim, index, source)
+        return kernel(self, dim, index, source)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_copy_default.call(self, dim, index, source)
+    return kernel(self, dim, index, source)
+
+
+_index_copy_default.stub = index_copy_default
+
+_index_fill_int_Scalar = declare(
+    "aten::index_fill.int_Scalar",
+    "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
+    where="indexing.yaml:134",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill_int_Scalar.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _index_fill_int_Scalar.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _index_fill_int_Scalar.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Scalar.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill_int_Scalar.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill_int_Scalar.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_index_fill_int_Scalar.stub = index_fill_int_Scalar
+
+_index_fill_int_Tensor = declare(
+    "aten::index_fill.int_Tensor",
+    "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
+    where="indexing.yaml:141",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill_int_Tensor.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys | value.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill_int_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill_int_Tensor.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_index_fill_int_Tensor.stub = index_fill_int_Tensor
+
+_masked_scatter_default = declare(
+    "aten::masked_scatter",
+    "(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
+    where="indexing.yaml:150",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _masked_scatter_default.table[ARRAYS]
+        except KeyError:
+            return _masked_scatter_default.call(self, mask, source)
+        return kernel(self, mask, source)
+    try:
+        keys = self.keys | mask.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_scatter_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_scatter_default.call(self, mask, source)
+    return kernel(self, mask, source)
+
+
+_masked_scatter_default.stub = masked_scatter_default
+
 _masked_fill_Scalar = declare(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:46",
+    where="indexing.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7211,7 +7827,7 @@ _masked_fill_Tensor = declare(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:53",
+    where="indexing.yaml:164",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7241,7 +7857,7 @@ _masked_select = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
-    where="indexing.yaml:60",
+    where="indexing.yaml:171",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7271,7 +7887,7 @@ _nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:64",
+    where="indexing.yaml:175",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7297,11 +7913,71 @@ def nonzero(self: Tensor) -> Tensor:
 
 _nonzero.stub = nonzero
 
+_argwhere = declare(
+    "aten::argwhere",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="indexing.yaml:181",
+    tags=("dynamic_output_shape", "pt2_compliant_tag"),
+)
+
+
+# argwhere(Tensor self) -> Tensor
+def argwhere(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _argwhere.table[ARRAYS]
+        except KeyError:
+            return _argwhere.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _argwhere.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _argwhere.call(self)
+    return kernel(self)
+
+
+_argwhere.stub = argwhere
+
+_nonzero_numpy = declare(
+    "aten::nonzero_numpy",
+    "(Tensor self) -> Tensor[]",
+    (("self", "Tensor"),),
+    where="indexing.yaml:187",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# nonzero_numpy(Tensor self) -> Tensor[]
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nonzero_numpy.table[ARRAYS]
+        except KeyError:
+            return _nonzero_numpy.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nonzero_numpy.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nonzero_numpy.call(self)
+    return kernel(self)
+
+
+_nonzero_numpy.stub = nonzero_numpy
+
 _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:70",
+    where="indexing.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7331,7 +8007,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:74",
+    where="indexing.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7363,7 +8039,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:81",
+    where="indexing.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15786,12 +16462,1082 @@ def gather_out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fal
 
 _gather_out.stub = gather_out
 
+_take_out = declare(
+    "aten::take.out",
+    "(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("index", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="indexing.yaml:46",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
+def take_out(self: Tensor, index: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _take_out.table[ARRAYS]
+        except KeyError:
+            return _take_out.call(self, index, out)
+        return kernel(self, index, out)
+    try:
+        keys = self.keys | index.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_out.call(self, index, out)
+    return kernel(self, index, out)
+
+
+_take_out.stub = take_out
+
+_put_out = declare(
+    "aten::put.out",
+    "(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:64",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
+def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor) -> Tensor:
+    if type(accumulate) is not bool:
+        accumulate = _put_out.convert(3, accumulate)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(source) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _put_out.table[ARRAYS]
+        except KeyError:
+            return _put_out.call(self, index, source, accumulate, out)
+        return kernel(self, index, source, accumulate, out)
+    try:
+        keys = self.keys | index.keys | source.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _put_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _put_out.call(self, index, source, accumulate, out)
+    return kernel(self, index, source, accumulate, out)
+
+
+_put_out.stub = put_out
+
+_put_ = declare(
+    "aten::put_",
+    "(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
+    (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
+    where="indexing.yaml:64",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    if type(accumulate) is not bool:
+        accumulate = _put_.convert(3, accumulate)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _put_.table[ARRAYS]
+        except KeyError:
+            return _put_.call(self, index, source, accumulate)
+        return kernel(self, index, source, accumulate)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _put_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _put_.call(self, index, source, accumulate)
+    return kernel(self, index, source, accumulate)
+
+
+_put_.stub = put_
+
+_scatter_src_out = declare(
+    "aten::scatter.src_out",
+    "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:71",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_src_out.convert(1, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(src) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _scatter_src_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_src_out.call(self, dim, index, src, out)
+        return kernel(self, dim, index, src, out)
+    try:
+        keys = self.keys | index.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_src_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_src_out.call(self, dim, index, src, out)
+    return kernel(self, dim, index, src, out)
+
+
+_scatter_src_out.stub = scatter_src_out
+
+_scatter__src = declare(
+    "aten::scatter_.src",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
+    where="indexing.yaml:71",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
+def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter__src.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter__src.table[ARRAYS]
+        except KeyError:
+            return _scatter__src.call(self, dim, index, src)
+        return kernel(self, dim, index, src)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter__src.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter__src.call(self, dim, index, src)
+    return kernel(self, dim, index, src)
+
+
+_scatter__src.stub = scatter__src
+
+_scatter_value_out = declare(
+    "aten::scatter.value_out",
+    "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:78",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_value_out.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter_value_out.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _scatter_value_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_value_out.call(self, dim, index, value, out)
+        return kernel(self, dim, index, value, out)
+    try:
+        keys = self.keys | index.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_value_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_value_out.call(self, dim, index, value, out)
+    return kernel(self, dim, index, value, out)
+
+
+_scatter_value_out.stub = scatter_value_out
+
+_scatter__value = declare(
+    "aten::scatter_.value",
+    "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
+    where="indexing.yaml:78",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
+def scatter__value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter__value.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter__value.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _scatter__value.table[ARRAYS]
+        except KeyError:
+            return _scatter__value.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter__value.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter__value.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_scatter__value.stub = scatter__value
+
+_scatter_reduce_out = declare(
+    "aten::scatter.reduce_out",
+    "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:85",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
+def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_reduce_out.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce_out.convert(4, reduce)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(src) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _scatter_reduce_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce_out.call(self, dim, index, src, reduce, out)
+        return kernel(self, dim, index, src, reduce, out)
+    try:
+        keys = self.keys | index.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce_out.call(self, dim, index, src, reduce, out)
+    return kernel(self, dim, index, src, reduce, out)
+
+
+_scatter_reduce_out.stub = scatter_reduce_out
+
+_scatter__reduce = declare(
+    "aten::scatter_.reduce",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
+    kwarg_only=4,
+    where="indexing.yaml:85",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
+def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter__reduce.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter__reduce.convert(4, reduce)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter__reduce.table[ARRAYS]
+        except KeyError:
+            return _scatter__reduce.call(self, dim, index, src, reduce)
+        return kernel(self, dim, index, src, reduce)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter__reduce.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter__reduce.call(self, dim, index, src, reduce)
+    return kernel(self, dim, index, src, reduce)
+
+
+_scatter__reduce.stub = scatter__reduce
+
+_scatter_value_reduce_out = declare(
+    "aten::scatter.value_reduce_out",
+    "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("value", "Scalar"),
+        ("reduce", "str"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="indexing.yaml:92",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
+#     Tensor(a!)
+def scatter_value_reduce_out(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    value: Scalar,
+    *,
+    reduce: str,
+    out: Tensor,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_value_reduce_out.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter_value_reduce_out.convert(3, value)
+    if type(reduce) is not str:
+        reduce = _scatter_value_reduce_out.convert(4, reduce)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _scatter_value_reduce_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
+        return kernel(self, dim, index, value, reduce, out)
+    try:
+        keys = self.keys | index.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_value_reduce_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
+    return kernel(self, dim, index, value, reduce, out)
+
+
+_scatter_value_reduce_out.stub = scatter_value_reduce_out
+
+_scatter__value_reduce = declare(
+    "aten::scatter_.value_reduce",
+    "(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
+    kwarg_only=4,
+    where="indexing.yaml:92",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
+def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter__value_reduce.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _scatter__value_reduce.convert(3, value)
+    if type(reduce) is not str:
+        reduce = _scatter__value_reduce.convert(4, reduce)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _scatter__value_reduce.table[ARRAYS]
+        except KeyError:
+            return _scatter__value_reduce.call(self, dim, index, value, reduce)
+        return kernel(self, dim, index, value, reduce)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter__value_reduce.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter__value_reduce.call(self, dim, index, value, reduce)
+    return kernel(self, dim, index, value, reduce)
+
+
+_scatter__value_reduce.stub = scatter__value_reduce
+
+_scatter_add_out = declare(
+    "aten::scatter_add.out",
+    "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:99",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
+def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_add_out.convert(1, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(src) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _scatter_add_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_add_out.call(self, dim, index, src, out)
+        return kernel(self, dim, index, src, out)
+    try:
+        keys = self.keys | index.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_add_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_add_out.call(self, dim, index, src, out)
+    return kernel(self, dim, index, src, out)
+
+
+_scatter_add_out.stub = scatter_add_out
+
+_scatter_add_ = declare(
+    "aten::scatter_add_",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
+    where="indexing.yaml:99",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_add_.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_add_.table[ARRAYS]
+        except KeyError:
+            return _scatter_add_.call(self, dim, index, src)
+        return kernel(self, dim, index, src)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_add_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_add_.call(self, dim, index, src)
+    return kernel(self, dim, index, src)
+
+
+_scatter_add_.stub = scatter_add_
+
+_scatter_reduce_two_out = declare(
+    "aten::scatter_reduce.two_out",
+    "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("src", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:106",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
+#     Tensor(a!) out) -> Tensor(a!)
+def scatter_reduce_two_out(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_reduce_two_out.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce_two_out.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _scatter_reduce_two_out.convert(5, include_self)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(src) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _scatter_reduce_two_out.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
+        return kernel(self, dim, index, src, reduce, include_self, out)
+    try:
+        keys = self.keys | index.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce_two_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
+    return kernel(self, dim, index, src, reduce, include_self, out)
+
+
+_scatter_reduce_two_out.stub = scatter_reduce_two_out
+
+_scatter_reduce__two = declare(
+    "aten::scatter_reduce_.two",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("src", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:106",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
+#     Tensor(a!)
+def scatter_reduce__two(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _scatter_reduce__two.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce__two.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _scatter_reduce__two.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_reduce__two.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce__two.call(self, dim, index, src, reduce, include_self)
+        return kernel(self, dim, index, src, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce__two.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce__two.call(self, dim, index, src, reduce, include_self)
+    return kernel(self, dim, index, src, reduce, include_self)
+
+
+_scatter_reduce__two.stub = scatter_reduce__two
+
+_index_add_out = declare(
+    "aten::index_add.out",
+    "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("source", "Tensor"),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="indexing.yaml:113",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_add_out.convert(1, dim)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _index_add_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(source) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _index_add_out.table[ARRAYS]
+        except KeyError:
+            return _index_add_out.call(self, dim, index, source, alpha, out)
+        return kernel(self, dim, index, source, alpha, out)
+    try:
+        keys = self.keys | index.keys | source.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_add_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_add_out.call(self, dim, index, source, alpha, out)
+    return kernel(self, dim, index, source, alpha, out)
+
+
+_index_add_out.stub = index_add_out
+
+_index_add_ = declare(
+    "aten::index_add_",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
+    kwarg_only=4,
+    where="indexing.yaml:113",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_add_.convert(1, dim)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _index_add_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_add_.table[ARRAYS]
+        except KeyError:
+            return _index_add_.call(self, dim, index, source, alpha)
+        return kernel(self, dim, index, source, alpha)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_add_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_add_.call(self, dim, index, source, alpha)
+    return kernel(self, dim, index, source, alpha)
+
+
+_index_add_.stub = index_add_
+
+_index_reduce_out = declare(
+    "aten::index_reduce.out",
+    "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("source", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:120",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
+#     Tensor(a!) out) -> Tensor(a!)
+def index_reduce_out(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_reduce_out.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _index_reduce_out.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _index_reduce_out.convert(5, include_self)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(source) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _index_reduce_out.table[ARRAYS]
+        except KeyError:
+            return _index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
+        return kernel(self, dim, index, source, reduce, include_self, out)
+    try:
+        keys = self.keys | index.keys | source.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_reduce_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
+    return kernel(self, dim, index, source, reduce, include_self, out)
+
+
+_index_reduce_out.stub = index_reduce_out
+
+_index_reduce_ = declare(
+    "aten::index_reduce_",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("index", "Tensor"),
+        ("source", "Tensor"),
+        ("reduce", "str"),
+        ("include_self", "bool", True),
+    ),
+    kwarg_only=5,
+    where="indexing.yaml:120",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
+#     Tensor(a!)
+def index_reduce_(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_reduce_.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _index_reduce_.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _index_reduce_.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_reduce_.table[ARRAYS]
+        except KeyError:
+            return _index_reduce_.call(self, dim, index, source, reduce, include_self)
+        return kernel(self, dim, index, source, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_reduce_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_reduce_.call(self, dim, index, source, reduce, include_self)
+    return kernel(self, dim, index, source, reduce, include_self)
+
+
+_index_reduce_.stub = index_reduce_
+
+_index_copy_out = declare(
+    "aten::index_copy.out",
+    "(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:127",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
+def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_copy_out.convert(1, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(source) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _index_copy_out.table[ARRAYS]
+        except KeyError:
+            return _index_copy_out.call(self, dim, index, source, out)
+        return kernel(self, dim, index, source, out)
+    try:
+        keys = self.keys | index.keys | source.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_copy_out.call(self, dim, index, source, out)
+    return kernel(self, dim, index, source, out)
+
+
+_index_copy_out.stub = index_copy_out
+
+_index_copy_ = declare(
+    "aten::index_copy_",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
+    where="indexing.yaml:127",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_copy_.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_copy_.table[ARRAYS]
+        except KeyError:
+            return _index_copy_.call(self, dim, index, source)
+        return kernel(self, dim, index, source)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_copy_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_copy_.call(self, dim, index, source)
+    return kernel(self, dim, index, source)
+
+
+_index_copy_.stub = index_copy_
+
+_index_fill_int_Scalar_out = declare(
+    "aten::index_fill.int_Scalar_out",
+    "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:134",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
+def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill_int_Scalar_out.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _index_fill_int_Scalar_out.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _index_fill_int_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Scalar_out.call(self, dim, index, value, out)
+        return kernel(self, dim, index, value, out)
+    try:
+        keys = self.keys | index.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill_int_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill_int_Scalar_out.call(self, dim, index, value, out)
+    return kernel(self, dim, index, value, out)
+
+
+_index_fill_int_Scalar_out.stub = index_fill_int_Scalar_out
+
+_index_fill__int_Scalar = declare(
+    "aten::index_fill_.int_Scalar",
+    "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
+    where="indexing.yaml:134",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
+def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill__int_Scalar.convert(1, dim)
+    if type(value) is not int and type(value) is not float:
+        value = _index_fill__int_Scalar.convert(3, value)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _index_fill__int_Scalar.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Scalar.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill__int_Scalar.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill__int_Scalar.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_index_fill__int_Scalar.stub = index_fill__int_Scalar
+
+_index_fill_int_Tensor_out = declare(
+    "aten::index_fill.int_Tensor_out",
+    "(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="indexing.yaml:141",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
+def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill_int_Tensor_out.convert(1, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(index) is ndarray
+        and type(value) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _index_fill_int_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor_out.call(self, dim, index, value, out)
+        return kernel(self, dim, index, value, out)
+    try:
+        keys = self.keys | index.keys | value.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill_int_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill_int_Tensor_out.call(self, dim, index, value, out)
+    return kernel(self, dim, index, value, out)
+
+
+_index_fill_int_Tensor_out.stub = index_fill_int_Tensor_out
+
+_index_fill__int_Tensor = declare(
+    "aten::index_fill_.int_Tensor",
+    "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
+    where="indexing.yaml:141",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
+def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _index_fill__int_Tensor.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys | value.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill__int_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill__int_Tensor.call(self, dim, index, value)
+    return kernel(self, dim, index, value)
+
+
+_index_fill__int_Tensor.stub = index_fill__int_Tensor
+
+_masked_scatter_out = declare(
+    "aten::masked_scatter.out",
+    "(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="indexing.yaml:150",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
+def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(mask) is ndarray
+        and type(source) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _masked_scatter_out.table[ARRAYS]
+        except KeyError:
+            return _masked_scatter_out.call(self, mask, source, out)
+        return kernel(self, mask, source, out)
+    try:
+        keys = self.keys | mask.keys | source.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_scatter_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_scatter_out.call(self, mask, source, out)
+    return kernel(self, mask, source, out)
+
+
+_masked_scatter_out.stub = masked_scatter_out
+
+_masked_scatter_ = declare(
+    "aten::masked_scatter_",
+    "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
+    (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
+    where="indexing.yaml:150",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _masked_scatter_.table[ARRAYS]
+        except KeyError:
+            return _masked_scatter_.call(self, mask, source)
+        return kernel(self, mask, source)
+    try:
+        keys = self.keys | mask.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_scatter_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_scatter_.call(self, mask, source)
+    return kernel(self, mask, source)
+
+
+_masked_scatter_.stub = masked_scatter_
+
 _masked_fill_Scalar_out = declare(
     "aten::masked_fill.Scalar_out",
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:46",
+    where="indexing.yaml:157",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15823,7 +17569,7 @@ _masked_fill__Scalar = declare(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:46",
+    where="indexing.yaml:157",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15856,7 +17602,7 @@ _masked_fill_Tensor_out = declare(
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:53",
+    where="indexing.yaml:164",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15892,7 +17638,7 @@ _masked_fill__Tensor = declare(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:53",
+    where="indexing.yaml:164",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15923,7 +17669,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:74",
+    where="indexing.yaml:196",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -15955,7 +17701,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:74",
+    where="indexing.yaml:196",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -15988,7 +17734,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:81",
+    where="indexing.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -16020,7 +17766,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:81",
+    where="indexing.yaml:203",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -19022,6 +20768,334 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, 
 
 _gather.stub = gather
 
+_take = packet("aten::take")
+
+
+# take: default, out
+def take(self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _take.call((self, index), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and modes is None:
+        try:
+            kernel = _take_default.table[ARRAYS]
+        except KeyError:
+            return _take_default.call(self, index)
+        return kernel(self, index)
+    try:
+        keys = self.keys | index.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_default.call(self, index)
+    return kernel(self, index)
+
+
+_take.stub = take
+
+_take_along_dim = packet("aten::take_along_dim")
+
+
+# take_along_dim: default, out
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _take_along_dim.call((self, indices, dim), {"out": out})
+    if dim is not None and type(dim) is not int:
+        dim = _take_along_dim_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(indices) is ndarray and modes is None:
+        try:
+            kernel = _take_along_dim_default.table[ARRAYS]
+        except KeyError:
+            return _take_along_dim_default.call(self, indices, dim)
+        return kernel(self, indices, dim)
+    try:
+        keys = self.keys | indices.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _take_along_dim_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _take_along_dim_default.call(self, indices, dim)
+    return kernel(self, indices, dim)
+
+
+_take_along_dim.stub = take_along_dim
+
+_unsafe_index = _unsafe_index_Tensor
+packet("aten::_unsafe_index").stub = _unsafe_index
+
+_put = packet("aten::put")
+
+
+# put: default, out
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _put.call((self, index, source, accumulate), {"out": out})
+    if type(accumulate) is not bool:
+        accumulate = _put_default.convert(3, accumulate)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _put_default.table[ARRAYS]
+        except KeyError:
+            return _put_default.call(self, index, source, accumulate)
+        return kernel(self, index, source, accumulate)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _put_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _put_default.call(self, index, source, accumulate)
+    return kernel(self, index, source, accumulate)
+
+
+_put.stub = put
+
+_scatter = packet("aten::scatter")
+
+
+# scatter: src, value, reduce, value_reduce, src_out, value_out, reduce_out, value_reduce_out
+def scatter(*args: Any, **kwargs: Any) -> Any:
+    return _scatter.call(args, kwargs)
+
+
+_scatter.stub = scatter
+
+_scatter_add = packet("aten::scatter_add")
+
+
+# scatter_add: default, out
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _scatter_add.call((self, dim, index, src), {"out": out})
+    if type(dim) is not int:
+        dim = _scatter_add_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_add_default.table[ARRAYS]
+        except KeyError:
+            return _scatter_add_default.call(self, dim, index, src)
+        return kernel(self, dim, index, src)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_add_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_add_default.call(self, dim, index, src)
+    return kernel(self, dim, index, src)
+
+
+_scatter_add.stub = scatter_add
+
+_scatter_reduce = packet("aten::scatter_reduce")
+
+
+# scatter_reduce: two, two_out
+def scatter_reduce(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _scatter_reduce.call((self, dim, index, src, reduce), {"include_self": include_self, "out": out})
+    if type(dim) is not int:
+        dim = _scatter_reduce_two.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _scatter_reduce_two.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _scatter_reduce_two.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _scatter_reduce_two.table[ARRAYS]
+        except KeyError:
+            return _scatter_reduce_two.call(self, dim, index, src, reduce, include_self)
+        return kernel(self, dim, index, src, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scatter_reduce_two.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scatter_reduce_two.call(self, dim, index, src, reduce, include_self)
+    return kernel(self, dim, index, src, reduce, include_self)
+
+
+_scatter_reduce.stub = scatter_reduce
+
+_index_add = packet("aten::index_add")
+
+
+# index_add: default, out
+def index_add(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _index_add.call((self, dim, index, source), {"alpha": alpha, "out": out})
+    if type(dim) is not int:
+        dim = _index_add_default.convert(1, dim)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _index_add_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_add_default.table[ARRAYS]
+        except KeyError:
+            return _index_add_default.call(self, dim, index, source, alpha)
+        return kernel(self, dim, index, source, alpha)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_add_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_add_default.call(self, dim, index, source, alpha)
+    return kernel(self, dim, index, source, alpha)
+
+
+_index_add.stub = index_add
+
+_index_reduce = packet("aten::index_reduce")
+
+
+# index_reduce: default, out
+def index_reduce(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _index_reduce.call((self, dim, index, source, reduce), {"include_self": include_self, "out": out})
+    if type(dim) is not int:
+        dim = _index_reduce_default.convert(1, dim)
+    if type(reduce) is not str:
+        reduce = _index_reduce_default.convert(4, reduce)
+    if type(include_self) is not bool:
+        include_self = _index_reduce_default.convert(5, include_self)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_reduce_default.table[ARRAYS]
+        except KeyError:
+            return _index_reduce_default.call(self, dim, index, source, reduce, include_self)
+        return kernel(self, dim, index, source, reduce, include_self)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_reduce_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_reduce_default.call(self, dim, index, source, reduce, include_self)
+    return kernel(self, dim, index, source, reduce, include_self)
+
+
+_index_reduce.stub = index_reduce
+
+_index_copy = packet("aten::index_copy")
+
+
+# index_copy: default, out
+def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _index_copy.call((self, dim, index, source), {"out": out})
+    if type(dim) is not int:
+        dim = _index_copy_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _index_copy_default.table[ARRAYS]
+        except KeyError:
+            return _index_copy_default.call(self, dim, index, source)
+        return kernel(self, dim, index, source)
+    try:
+        keys = self.keys | index.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_copy_default.call(self, dim, index, source)
+    return kernel(self, dim, index, source)
+
+
+_index_copy.stub = index_copy
+
+_index_fill = packet("aten::index_fill")
+
+
+# index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
+def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+    kind = type(value)
+    if out is not None or (kind is not Tensor and kind is not ndarray):
+        if out is None and (kind is float or kind is int):
+            return index_fill_int_Scalar(self, dim, index, value)
+        return _index_fill.call((self, dim, index, value), {"out": out})
+    if type(dim) is not int:
+        dim = _index_fill_int_Tensor.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys | value.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill_int_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill.call((self, dim, index, value), {})
+    return kernel(self, dim, index, value)
+
+
+_index_fill.stub = index_fill
+
+_masked_scatter = packet("aten::masked_scatter")
+
+
+# masked_scatter: default, out
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _masked_scatter.call((self, mask, source), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
+        try:
+            kernel = _masked_scatter_default.table[ARRAYS]
+        except KeyError:
+            return _masked_scatter_default.call(self, mask, source)
+        return kernel(self, mask, source)
+    try:
+        keys = self.keys | mask.keys | source.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_scatter_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_scatter_default.call(self, mask, source)
+    return kernel(self, mask, source)
+
+
+_masked_scatter.stub = masked_scatter
+
 _masked_fill = packet("aten::masked_fill")
 
 
@@ -19054,6 +21128,10 @@ _masked_fill.stub = masked_fill
 packet("aten::masked_select").stub = masked_select
 
 packet("aten::nonzero").stub = nonzero
+
+packet("aten::argwhere").stub = argwhere
+
+packet("aten::nonzero_numpy").stub = nonzero_numpy
 
 _tril = packet("aten::tril")
 
@@ -19980,6 +22058,62 @@ packet("aten::cumprod_").stub = cumprod_
 packet("aten::addmm_").stub = addmm_
 
 packet("aten::index_put_").stub = index_put_
+
+packet("aten::put_").stub = put_
+
+_scatter_ = packet("aten::scatter_")
+
+
+# scatter_: src, value, reduce, value_reduce
+def scatter_(*args: Any, **kwargs: Any) -> Any:
+    return _scatter_.call(args, kwargs)
+
+
+_scatter_.stub = scatter_
+
+packet("aten::scatter_add_").stub = scatter_add_
+
+scatter_reduce_ = scatter_reduce__two
+packet("aten::scatter_reduce_").stub = scatter_reduce_
+
+packet("aten::index_add_").stub = index_add_
+
+packet("aten::index_reduce_").stub = index_reduce_
+
+packet("aten::index_copy_").stub = index_copy_
+
+_index_fill_ = packet("aten::index_fill_")
+
+
+# index_fill_: int_Scalar, int_Tensor
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
+    kind = type(value)
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
+            return index_fill__int_Scalar(self, dim, index, value)
+        return _index_fill_.call((self, dim, index, value), {})
+    if type(dim) is not int:
+        dim = _index_fill__int_Tensor.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    try:
+        keys = self.keys | index.keys | value.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_fill__int_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_fill_.call((self, dim, index, value), {})
+    return kernel(self, dim, index, value)
+
+
+_index_fill_.stub = index_fill_
+
+packet("aten::masked_scatter_").stub = masked_scatter_
 
 _masked_fill_ = packet("aten::masked_fill_")
 

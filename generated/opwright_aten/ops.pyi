@@ -23,6 +23,7 @@ __all__ = [
     "_reshape_alias",
     "_softmax",
     "_to_copy",
+    "_unsafe_index",
     "abs",
     "abs_",
     "add",
@@ -38,6 +39,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argwhere",
     "as_strided",
     "as_strided_",
     "atan2",
@@ -108,8 +110,16 @@ __all__ = [
     "hsplit",
     "imag",
     "index",
+    "index_add",
+    "index_add_",
+    "index_copy",
+    "index_copy_",
+    "index_fill",
+    "index_fill_",
     "index_put",
     "index_put_",
+    "index_reduce",
+    "index_reduce_",
     "index_select",
     "isclose",
     "isfinite",
@@ -137,6 +147,8 @@ __all__ = [
     "lt_",
     "masked_fill",
     "masked_fill_",
+    "masked_scatter",
+    "masked_scatter_",
     "masked_select",
     "matmul",
     "max",
@@ -157,12 +169,15 @@ __all__ = [
     "neg",
     "neg_",
     "nonzero",
+    "nonzero_numpy",
     "normal",
     "ones",
     "ones_like",
     "permute",
     "pow",
     "prod",
+    "put",
+    "put_",
     "rand",
     "rand_like",
     "randint",
@@ -186,6 +201,12 @@ __all__ = [
     "rsqrt_",
     "rsub",
     "scalar_tensor",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "scatter_reduce",
+    "scatter_reduce_",
     "select",
     "sigmoid",
     "sigmoid_",
@@ -209,6 +230,8 @@ __all__ = [
     "swapaxes",
     "swapdims",
     "t",
+    "take",
+    "take_along_dim",
     "tan",
     "tan_",
     "tanh",
@@ -491,10 +514,29 @@ def index_Tensor(self: A, indices: Sequence[A | None]) -> A: ...
 def index_put_default(self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
 def index_select_default(self: A, dim: int, index: A) -> A: ...
 def gather_default(self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
+def take_default(self: A, index: A) -> A: ...
+def take_along_dim_default(self: A, indices: A, dim: int | None = None) -> A: ...
+def take_along_dim_out(self: A, indices: A, dim: int | None = None, *, out: A) -> A: ...
+def _unsafe_index_Tensor(self: A, indices: Sequence[A | None]) -> A: ...
+def put_default(self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+def scatter_src(self: A, dim: int, index: A, src: A) -> A: ...
+def scatter_value(self: A, dim: int, index: A, value: Scalar) -> A: ...
+def scatter_reduce__(self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+def scatter_value_reduce(self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+def scatter_add_default(self: A, dim: int, index: A, src: A) -> A: ...
+def scatter_reduce_two(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+def index_add_default(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+def index_reduce_default(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+def index_copy_default(self: A, dim: int, index: A, source: A) -> A: ...
+def index_fill_int_Scalar(self: A, dim: int, index: A, value: Scalar) -> A: ...
+def index_fill_int_Tensor(self: A, dim: int, index: A, value: A) -> A: ...
+def masked_scatter_default(self: A, mask: A, source: A) -> A: ...
 def masked_fill_Scalar(self: A, mask: A, value: Scalar) -> A: ...
 def masked_fill_Tensor(self: A, mask: A, value: A) -> A: ...
 def masked_select(self: A, mask: A) -> A: ...
 def nonzero(self: A) -> A: ...
+def argwhere(self: A) -> A: ...
+def nonzero_numpy(self: A) -> list[A]: ...
 def where_default(condition: A) -> list[A]: ...
 def tril_default(self: A, diagonal: int = 0) -> A: ...
 def triu_default(self: A, diagonal: int = 0) -> A: ...
@@ -1071,6 +1113,51 @@ def index_put_out(self: A, indices: Sequence[A | None], values: A, accumulate: b
 def index_put_(self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
 def index_select_out(self: A, dim: int, index: A, *, out: A) -> A: ...
 def gather_out(self: A, dim: int, index: A, *, sparse_grad: bool = False, out: A) -> A: ...
+def take_out(self: A, index: A, *, out: A) -> A: ...
+def put_out(self: A, index: A, source: A, accumulate: bool = False, *, out: A) -> A: ...
+def put_(self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+def scatter_src_out(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+def scatter__src(self: A, dim: int, index: A, src: A) -> A: ...
+def scatter_value_out(self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+def scatter__value(self: A, dim: int, index: A, value: Scalar) -> A: ...
+def scatter_reduce_out(self: A, dim: int, index: A, src: A, *, reduce: str, out: A) -> A: ...
+def scatter__reduce(self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+def scatter_value_reduce_out(self: A, dim: int, index: A, value: Scalar, *, reduce: str, out: A) -> A: ...
+def scatter__value_reduce(self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+def scatter_add_out(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+def scatter_add_(self: A, dim: int, index: A, src: A) -> A: ...
+def scatter_reduce_two_out(
+    self: A,
+    dim: int,
+    index: A,
+    src: A,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: A,
+) -> A: ...
+def scatter_reduce__two(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+def index_add_out(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1, out: A) -> A: ...
+def index_add_(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+def index_reduce_out(
+    self: A,
+    dim: int,
+    index: A,
+    source: A,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: A,
+) -> A: ...
+def index_reduce_(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+def index_copy_out(self: A, dim: int, index: A, source: A, *, out: A) -> A: ...
+def index_copy_(self: A, dim: int, index: A, source: A) -> A: ...
+def index_fill_int_Scalar_out(self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+def index_fill__int_Scalar(self: A, dim: int, index: A, value: Scalar) -> A: ...
+def index_fill_int_Tensor_out(self: A, dim: int, index: A, value: A, *, out: A) -> A: ...
+def index_fill__int_Tensor(self: A, dim: int, index: A, value: A) -> A: ...
+def masked_scatter_out(self: A, mask: A, source: A, *, out: A) -> A: ...
+def masked_scatter_(self: A, mask: A, source: A) -> A: ...
 def masked_fill_Scalar_out(self: A, mask: A, value: Scalar, *, out: A) -> A: ...
 def masked_fill__Scalar(self: A, mask: A, value: Scalar) -> A: ...
 def masked_fill_Tensor_out(self: A, mask: A, value: A, *, out: A) -> A: ...
@@ -1702,6 +1789,67 @@ def gather(self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
 @overload
 def gather(self: A, dim: int, index: A, *, sparse_grad: bool = False, out: A) -> A: ...
 @overload
+def take(self: A, index: A) -> A: ...
+@overload
+def take(self: A, index: A, *, out: A) -> A: ...
+@overload
+def take_along_dim(self: A, indices: A, dim: int | None = None) -> A: ...
+@overload
+def take_along_dim(self: A, indices: A, dim: int | None = None, *, out: A) -> A: ...
+def _unsafe_index(self: A, indices: Sequence[A | None]) -> A: ...
+@overload
+def put(self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+@overload
+def put(self: A, index: A, source: A, accumulate: bool = False, *, out: A) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, src: A) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, value: Scalar) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, src: A, *, reduce: str, out: A) -> A: ...
+@overload
+def scatter(self: A, dim: int, index: A, value: Scalar, *, reduce: str, out: A) -> A: ...
+@overload
+def scatter_add(self: A, dim: int, index: A, src: A) -> A: ...
+@overload
+def scatter_add(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+@overload
+def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+@overload
+def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
+@overload
+def index_add(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+@overload
+def index_add(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+@overload
+def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
+@overload
+def index_copy(self: A, dim: int, index: A, source: A) -> A: ...
+@overload
+def index_copy(self: A, dim: int, index: A, source: A, *, out: A) -> A: ...
+@overload
+def index_fill(self: A, dim: int, index: A, value: Scalar) -> A: ...
+@overload
+def index_fill(self: A, dim: int, index: A, value: A) -> A: ...
+@overload
+def index_fill(self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+@overload
+def index_fill(self: A, dim: int, index: A, value: A, *, out: A) -> A: ...
+@overload
+def masked_scatter(self: A, mask: A, source: A) -> A: ...
+@overload
+def masked_scatter(self: A, mask: A, source: A, *, out: A) -> A: ...
+@overload
 def masked_fill(self: A, mask: A, value: Scalar) -> A: ...
 @overload
 def masked_fill(self: A, mask: A, value: A) -> A: ...
@@ -2055,6 +2203,19 @@ def gt_(self: A, other: Scalar) -> A: ...
 def ge_(self: A, other: A) -> A: ...
 @overload
 def ge_(self: A, other: Scalar) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: A, src: A) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: A, value: Scalar) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+@overload
+def scatter_(self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+def scatter_reduce_(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+@overload
+def index_fill_(self: A, dim: int, index: A, value: Scalar) -> A: ...
+@overload
+def index_fill_(self: A, dim: int, index: A, value: A) -> A: ...
 @overload
 def masked_fill_(self: A, mask: A, value: Scalar) -> A: ...
 @overload
@@ -2737,6 +2898,57 @@ class _index_select_default_operator(Operator):
 class _gather_default_operator(Operator):
     def __call__(_op, self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
 
+class _take_default_operator(Operator):
+    def __call__(_op, self: A, index: A) -> A: ...
+
+class _take_along_dim_default_operator(Operator):
+    def __call__(_op, self: A, indices: A, dim: int | None = None) -> A: ...
+
+class _take_along_dim_out_operator(Operator):
+    def __call__(_op, self: A, indices: A, dim: int | None = None, *, out: A) -> A: ...
+
+class __unsafe_index_Tensor_operator(Operator):
+    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
+
+class _put_default_operator(Operator):
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+
+class _scatter_src_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+
+class _scatter_value_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+
+class _scatter_reduce___operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+
+class _scatter_value_reduce_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+
+class _scatter_add_default_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+
+class _scatter_reduce_two_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _index_add_default_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+
+class _index_reduce_default_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _index_copy_default_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
+
+class _index_fill_int_Scalar_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+
+class _index_fill_int_Tensor_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
+
+class _masked_scatter_default_operator(Operator):
+    def __call__(_op, self: A, mask: A, source: A) -> A: ...
+
 class _masked_fill_Scalar_operator(Operator):
     def __call__(_op, self: A, mask: A, value: Scalar) -> A: ...
 
@@ -2748,6 +2960,12 @@ class _masked_select_operator(Operator):
 
 class _nonzero_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _argwhere_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _nonzero_numpy_operator(Operator):
+    def __call__(_op, self: A) -> list[A]: ...
 
 class _where_default_operator(Operator):
     def __call__(_op, condition: A) -> list[A]: ...
@@ -3832,6 +4050,97 @@ class _index_select_out_operator(Operator):
 
 class _gather_out_operator(Operator):
     def __call__(_op, self: A, dim: int, index: A, *, sparse_grad: bool = False, out: A) -> A: ...
+
+class _take_out_operator(Operator):
+    def __call__(_op, self: A, index: A, *, out: A) -> A: ...
+
+class _put_out_operator(Operator):
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False, *, out: A) -> A: ...
+
+class _put__operator(Operator):
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+
+class _scatter_src_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+
+class _scatter__src_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+
+class _scatter_value_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+
+class _scatter__value_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+
+class _scatter_reduce_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str, out: A) -> A: ...
+
+class _scatter__reduce_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+
+class _scatter_value_reduce_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str, out: A) -> A: ...
+
+class _scatter__value_reduce_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+
+class _scatter_add_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+
+class _scatter_add__operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+
+class _scatter_reduce_two_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
+
+class _scatter_reduce__two_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _index_add_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1, out: A) -> A: ...
+
+class _index_add__operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+
+class _index_reduce_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        index: A,
+        source: A,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: A,
+    ) -> A: ...
+
+class _index_reduce__operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _index_copy_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, out: A) -> A: ...
+
+class _index_copy__operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
+
+class _index_fill_int_Scalar_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+
+class _index_fill__int_Scalar_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+
+class _index_fill_int_Tensor_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: A, *, out: A) -> A: ...
+
+class _index_fill__int_Tensor_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
+
+class _masked_scatter_out_operator(Operator):
+    def __call__(_op, self: A, mask: A, source: A, *, out: A) -> A: ...
+
+class _masked_scatter__operator(Operator):
+    def __call__(_op, self: A, mask: A, source: A) -> A: ...
 
 class _masked_fill_Scalar_out_operator(Operator):
     def __call__(_op, self: A, mask: A, value: Scalar, *, out: A) -> A: ...
@@ -5483,6 +5792,156 @@ class _gather_packet(_gather_call):
     default: _gather_default_operator
     out: _gather_out_operator
 
+class _take_call(Packet):
+    @overload
+    def __call__(_op, self: A, index: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, index: A, *, out: A) -> A: ...
+
+class _take_packet(_take_call):
+    default: _take_default_operator
+    out: _take_out_operator
+
+class _take_along_dim_call(Packet):
+    @overload
+    def __call__(_op, self: A, indices: A, dim: int | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, indices: A, dim: int | None = None, *, out: A) -> A: ...
+
+class _take_along_dim_packet(_take_along_dim_call):
+    default: _take_along_dim_default_operator
+    out: _take_along_dim_out_operator
+
+class __unsafe_index_call(Packet):
+    def __call__(_op, self: A, indices: Sequence[A | None]) -> A: ...
+
+class __unsafe_index_packet(__unsafe_index_call):
+    Tensor: __unsafe_index_Tensor_operator
+
+class _put_call(Packet):
+    @overload
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False, *, out: A) -> A: ...
+
+class _put_packet(_put_call):
+    default: _put_default_operator
+    out: _put_out_operator
+
+class _scatter_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str, out: A) -> A: ...
+
+class _scatter_packet(_scatter_call):
+    src: _scatter_src_operator
+    value: _scatter_value_operator
+    reduce: _scatter_reduce___operator
+    value_reduce: _scatter_value_reduce_operator
+    src_out: _scatter_src_out_operator
+    value_out: _scatter_value_out_operator
+    reduce_out: _scatter_reduce_out_operator
+    value_reduce_out: _scatter_value_reduce_out_operator
+
+class _scatter_add_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
+
+class _scatter_add_packet(_scatter_add_call):
+    default: _scatter_add_default_operator
+    out: _scatter_add_out_operator
+
+class _scatter_reduce_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
+
+class _scatter_reduce_packet(_scatter_reduce_call):
+    two: _scatter_reduce_two_operator
+    two_out: _scatter_reduce_two_out_operator
+
+class _index_add_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1, out: A) -> A: ...
+
+class _index_add_packet(_index_add_call):
+    default: _index_add_default_operator
+    out: _index_add_out_operator
+
+class _index_reduce_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        index: A,
+        source: A,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: A,
+    ) -> A: ...
+
+class _index_reduce_packet(_index_reduce_call):
+    default: _index_reduce_default_operator
+    out: _index_reduce_out_operator
+
+class _index_copy_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, out: A) -> A: ...
+
+class _index_copy_packet(_index_copy_call):
+    default: _index_copy_default_operator
+    out: _index_copy_out_operator
+
+class _index_fill_call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: A, *, out: A) -> A: ...
+
+class _index_fill_packet(_index_fill_call):
+    int_Scalar: _index_fill_int_Scalar_operator
+    int_Tensor: _index_fill_int_Tensor_operator
+    int_Scalar_out: _index_fill_int_Scalar_out_operator
+    int_Tensor_out: _index_fill_int_Tensor_out_operator
+
+class _masked_scatter_call(Packet):
+    @overload
+    def __call__(_op, self: A, mask: A, source: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, mask: A, source: A, *, out: A) -> A: ...
+
+class _masked_scatter_packet(_masked_scatter_call):
+    default: _masked_scatter_default_operator
+    out: _masked_scatter_out_operator
+
 class _masked_fill_call(Packet):
     @overload
     def __call__(_op, self: A, mask: A, value: Scalar) -> A: ...
@@ -5510,6 +5969,18 @@ class _nonzero_call(Packet):
 
 class _nonzero_packet(_nonzero_call):
     default: _nonzero_operator
+
+class _argwhere_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _argwhere_packet(_argwhere_call):
+    default: _argwhere_operator
+
+class _nonzero_numpy_call(Packet):
+    def __call__(_op, self: A) -> list[A]: ...
+
+class _nonzero_numpy_packet(_nonzero_numpy_call):
+    default: _nonzero_numpy_operator
 
 class _tril_call(Packet):
     @overload
@@ -6642,6 +7113,74 @@ class _index_put__call(Packet):
 class _index_put__packet(_index_put__call):
     default: _index_put__operator
 
+class _put__call(Packet):
+    def __call__(_op, self: A, index: A, source: A, accumulate: bool = False) -> A: ...
+
+class _put__packet(_put__call):
+    default: _put__operator
+
+class _scatter__call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+
+class _scatter__packet(_scatter__call):
+    src: _scatter__src_operator
+    value: _scatter__value_operator
+    reduce: _scatter__reduce_operator
+    value_reduce: _scatter__value_reduce_operator
+
+class _scatter_add__call(Packet):
+    def __call__(_op, self: A, dim: int, index: A, src: A) -> A: ...
+
+class _scatter_add__packet(_scatter_add__call):
+    default: _scatter_add__operator
+
+class _scatter_reduce__call(Packet):
+    def __call__(_op, self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _scatter_reduce__packet(_scatter_reduce__call):
+    two: _scatter_reduce__two_operator
+
+class _index_add__call(Packet):
+    def __call__(_op, self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
+
+class _index_add__packet(_index_add__call):
+    default: _index_add__operator
+
+class _index_reduce__call(Packet):
+    def __call__(_op, self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+
+class _index_reduce__packet(_index_reduce__call):
+    default: _index_reduce__operator
+
+class _index_copy__call(Packet):
+    def __call__(_op, self: A, dim: int, index: A, source: A) -> A: ...
+
+class _index_copy__packet(_index_copy__call):
+    default: _index_copy__operator
+
+class _index_fill__call(Packet):
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: Scalar) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: A, value: A) -> A: ...
+
+class _index_fill__packet(_index_fill__call):
+    int_Scalar: _index_fill__int_Scalar_operator
+    int_Tensor: _index_fill__int_Tensor_operator
+
+class _masked_scatter__call(Packet):
+    def __call__(_op, self: A, mask: A, source: A) -> A: ...
+
+class _masked_scatter__packet(_masked_scatter__call):
+    default: _masked_scatter__operator
+
 class _masked_fill__call(Packet):
     @overload
     def __call__(_op, self: A, mask: A, value: Scalar) -> A: ...
@@ -6853,9 +7392,23 @@ class Namespace:
     index_put: _index_put_packet
     index_select: _index_select_packet
     gather: _gather_packet
+    take: _take_packet
+    take_along_dim: _take_along_dim_packet
+    _unsafe_index: __unsafe_index_packet
+    put: _put_packet
+    scatter: _scatter_packet
+    scatter_add: _scatter_add_packet
+    scatter_reduce: _scatter_reduce_packet
+    index_add: _index_add_packet
+    index_reduce: _index_reduce_packet
+    index_copy: _index_copy_packet
+    index_fill: _index_fill_packet
+    masked_scatter: _masked_scatter_packet
     masked_fill: _masked_fill_packet
     masked_select: _masked_select_packet
     nonzero: _nonzero_packet
+    argwhere: _argwhere_packet
+    nonzero_numpy: _nonzero_numpy_packet
     tril: _tril_packet
     triu: _triu_packet
     _softmax: __softmax_packet
@@ -6950,6 +7503,15 @@ class Namespace:
     cumprod_: _cumprod__packet
     addmm_: _addmm__packet
     index_put_: _index_put__packet
+    put_: _put__packet
+    scatter_: _scatter__packet
+    scatter_add_: _scatter_add__packet
+    scatter_reduce_: _scatter_reduce__packet
+    index_add_: _index_add__packet
+    index_reduce_: _index_reduce__packet
+    index_copy_: _index_copy__packet
+    index_fill_: _index_fill__packet
+    masked_scatter_: _masked_scatter__packet
     masked_fill_: _masked_fill__packet
     tril_: _tril__packet
     triu_: _triu__packet

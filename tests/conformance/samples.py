@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_creation
+import samples_indexing
 import samples_pointwise
 import samples_reductions
 import samples_shapes
@@ -18,6 +19,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_shapes.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
+    **samples_indexing.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

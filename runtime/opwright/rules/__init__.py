@@ -11,6 +11,7 @@ from opwright.rules.normalization import layer_norm, layer_norm_statistics, norm
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
+from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 
 __all__ = [
     "addmm",
@@ -23,19 +24,26 @@ __all__ = [
     "gather",
     "gufunc",
     "index",
+    "index_copied",
+    "index_filled",
     "index_select",
+    "index_written",
     "layer_norm",
     "layer_norm_statistics",
     "like",
     "linspace",
     "masked",
+    "masked_scattered",
     "normalized",
     "overwritten",
     "pointwise",
     "power_of_number",
     "power_to_number",
+    "put",
     "reduce",
     "scan",
+    "scattered",
     "stack",
+    "taken",
     "where",
 ]
