@@ -76,6 +76,78 @@ def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
     return result
 
 
+# moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)
+def moveaxis_int(self: Tensor, source: int, destination: int) -> Tensor:
+    result: Tensor = ops.movedim(self, [source], [destination])
+    return result
+
+
+# moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
+def moveaxis_intlist(self: Tensor, source: list[int], destination: list[int]) -> Tensor:
+    result: Tensor = ops.movedim(self, source, destination)
+    return result
+
+
+# swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    result: Tensor = ops.transpose(self, axis0, axis1)
+    return result
+
+
+# swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
+def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    result: Tensor = ops.transpose(self, dim0, dim1)
+    return result
+
+
+# view_as(Tensor(a) self, Tensor other) -> Tensor(a)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    result: Tensor = ops.view(self, other.shape)
+    return result
+
+
+# reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    result: Tensor = ops.reshape(self, other.shape)
+    return result
+
+
+# _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
+def _reshape_alias(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
+    result: Tensor = ops.as_strided(self, size, stride)
+    return result
+
+
+# broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
+def broadcast_to(self: Tensor, size: list[int]) -> Tensor:
+    result: Tensor = ops.expand(self, size)
+    return result
+
+
+# swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    result: Tensor = ops.transpose_(self, axis0, axis1)
+    return result
+
+
+# swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    result: Tensor = ops.transpose_(self, dim0, dim1)
+    return result
+
+
+# argwhere(Tensor self) -> Tensor
+def argwhere(self: Tensor) -> Tensor:
+    result: Tensor = ops.nonzero(self)
+    return result
+
+
+# nonzero_numpy(Tensor self) -> Tensor[]
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    result: list[Tensor] = ops.unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
+    return result
+
+
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
     result: list[Tensor] = ops.unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)

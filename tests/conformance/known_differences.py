@@ -46,7 +46,9 @@ KNOWN = (
         "a uint8 mask serves for one value as it does for several",
     ),
     Known("cat.*", r"\(\[\]\): raises DispatchError", "an empty list has no tensor to dispatch on"),
-    Known("nonzero|where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("index_add_?", "alpha=1j.*IndexError", "PyTorch converts alpha between its checks of positions"),
+    Known("take_along_dim.*", r"int64\[1, 1\].*out of bounds", "PyTorch does not check positions that are broadcast"),
     Known(
         "stack", r"\[60, 1, 15, 3\].*strides", "PyTorch's serial stack keeps channels-last strides; ours is contiguous"
     ),
@@ -78,7 +80,7 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
+        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
         "the functional "

@@ -13,6 +13,7 @@ from opwright.rules.pointwise import masked, pointwise, power_of_number, power_t
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
+from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 
 __all__ = [
     "adaptive_pool",
@@ -29,20 +30,27 @@ __all__ = [
     "gufunc",
     "im2col",
     "index",
+    "index_copied",
+    "index_filled",
     "index_select",
+    "index_written",
     "layer_norm",
     "layer_norm_statistics",
     "like",
     "linspace",
     "masked",
+    "masked_scattered",
     "normalized",
     "overwritten",
     "pointwise",
     "pool",
     "power_of_number",
     "power_to_number",
+    "put",
     "reduce",
     "scan",
+    "scattered",
     "stack",
+    "taken",
     "where",
 ]
