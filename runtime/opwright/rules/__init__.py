@@ -12,8 +12,8 @@ from opwright.rules.normalization import layer_norm, layer_norm_statistics, norm
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
-from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
