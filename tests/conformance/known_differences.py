@@ -46,7 +46,9 @@ KNOWN = (
         "a uint8 mask serves for one value as it does for several",
     ),
     Known("cat.*", r"\(\[\]\): raises DispatchError", "an empty list has no tensor to dispatch on"),
-    Known("nonzero|where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("index_add_?", "alpha=1j.*IndexError", "PyTorch converts alpha between its checks of positions"),
+    Known("take_along_dim.*", r"int64\[1, 1\].*out of bounds", "PyTorch does not check positions that are broadcast"),
     Known(
         "stack", r"\[60, 1, 15, 3\].*strides", "PyTorch's serial stack keeps channels-last strides; ours is contiguous"
     ),
@@ -78,7 +80,7 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
+        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
         "the functional "
@@ -94,6 +96,35 @@ KNOWN = (
     ),
     Known("normal.out", "values", "PyTorch draws by the gaps of `self`, ours by those of `out`"),
     Known("(gelu|_softmax|_log_softmax)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known(
+        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+    ),
+    Known(
+        "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
+    ),
+    Known(
+        "im2col|avg_pool2d",
+        r"\[6, 5\].*not IndexError",
+        "a 2-d image is refused like any other with a dimension missing",
+    ),
+    Known(
+        "conv3d.padding",
+        "shape, dtype, strides",
+        "the row that makes padding even is joined by cat, which is row-major",
+    ),
+    Known("max_pool1d", "int.*no error, but", "integers are served, as in max_pool1d_with_indices"),
+    Known("_?adaptive_avg_pool3d.*", "bfloat16.*values", "PyTorch rounds partial sums to bfloat16; ours are float32"),
+    Known(
+        "adaptive_avg_pool3d",
+        r"\[1, 1, 1\].*shape, dtype, strides",
+        "dimensions of size 1 have row-major strides, as those of other sizes have",
+    ),
+    Known("_adaptive_avg_pool[23]d[.]out", "shape, dtype, strides", "PyTorch makes it from the functional operator"),
+    Known(
+        "max_pool3d_with_indices[.]out", "shape, dtype, strides", "PyTorch changes the strides of an `out` that fits"
+    ),
+    Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known(
         "random_?[.]to(_out)?",
         "float.*8589934592.*values",

@@ -5,6 +5,7 @@ CPU kernels; errors carry its wording.
 """
 
 from opwright.rules.activations import glu, like_contiguous
+from opwright.rules.convolution import convolution
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -22,13 +23,18 @@ from opwright.rules.normalization import layer_norm, layer_norm_statistics, norm
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import reduce, scan
+from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
+    "adaptive_pool",
     "addmm",
     "arange",
     "binary_loss",
     "cat",
     "class_loss",
+    "col2im",
+    "convolution",
     "empty",
     "expand_masks",
     "eye",
@@ -37,8 +43,12 @@ __all__ = [
     "glu",
     "gufunc",
     "image_class_loss",
+    "im2col",
     "index",
+    "index_copied",
+    "index_filled",
     "index_select",
+    "index_written",
     "layer_norm",
     "layer_norm_statistics",
     "like",
@@ -50,13 +60,18 @@ __all__ = [
     "masked",
     "multilabel_loss",
     "multilabel_marks",
+    "masked_scattered",
     "normalized",
     "overwritten",
     "pointwise",
+    "pool",
     "power_of_number",
     "power_to_number",
+    "put",
     "reduce",
     "scan",
+    "scattered",
     "stack",
+    "taken",
     "where",
 ]
