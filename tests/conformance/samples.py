@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_activations
-import samples_creation
-import samples_losses
 import samples_convolution
 import samples_creation
 import samples_indexing
+import samples_losses
 import samples_pointwise
 import samples_pooling
 import samples_reductions
