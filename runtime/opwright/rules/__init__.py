@@ -23,17 +23,16 @@ from opwright.rules.normalization import layer_norm, layer_norm_statistics, norm
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import norm, reduce, scan
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
-from opwright.rules.reductions import reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
-    "bucketize",
     "binary_loss",
+    "bucketize",
     "cat",
     "class_loss",
     "col2im",
@@ -52,8 +51,8 @@ __all__ = [
     "index_copied",
     "index_filled",
     "index_select",
-    "kthvalue",
     "index_written",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
@@ -63,10 +62,10 @@ __all__ = [
     "loss_like_self",
     "margin_loss",
     "masked",
-    "norm",
     "masked_scattered",
     "multilabel_loss",
     "multilabel_marks",
+    "norm",
     "normalized",
     "overwritten",
     "pointwise",
@@ -76,12 +75,11 @@ __all__ = [
     "put",
     "reduce",
     "scan",
+    "scattered",
     "searchsorted",
     "sort",
     "stack",
-    "topk",
-    "scattered",
-    "stack",
     "taken",
+    "topk",
     "where",
 ]
