@@ -14,12 +14,14 @@ import samples_pointwise
 import samples_pooling
 import samples_reductions
 import samples_shapes
+import samples_sorting
 import samples_views
 from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_reductions.SAMPLES,
+    **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,

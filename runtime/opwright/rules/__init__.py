@@ -22,8 +22,9 @@ from opwright.rules.losses import (
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.products import addmm, gufunc
-from opwright.rules.reductions import reduce, scan
+from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "addmm",
     "arange",
     "binary_loss",
+    "bucketize",
     "cat",
     "class_loss",
     "col2im",
@@ -42,6 +44,7 @@ __all__ = [
     "gather",
     "glu",
     "gufunc",
+    "histc",
     "im2col",
     "image_class_loss",
     "index",
@@ -49,6 +52,7 @@ __all__ = [
     "index_filled",
     "index_select",
     "index_written",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
@@ -61,6 +65,7 @@ __all__ = [
     "masked_scattered",
     "multilabel_loss",
     "multilabel_marks",
+    "norm",
     "normalized",
     "overwritten",
     "pointwise",
@@ -71,7 +76,10 @@ __all__ = [
     "reduce",
     "scan",
     "scattered",
+    "searchsorted",
+    "sort",
     "stack",
     "taken",
+    "topk",
     "where",
 ]
