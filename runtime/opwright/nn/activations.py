@@ -84,9 +84,7 @@ def prelu(input: A, weight: A) -> A:
     return opwright.prelu(input, weight)
 
 
-def rrelu(
-    input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
-) -> A:
+def rrelu(input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> A:
     """`leaky_relu` with slopes drawn from [lower, upper) when training, with their mean else."""
     if inplace:
         return opwright.rrelu_(input, lower, upper, training)

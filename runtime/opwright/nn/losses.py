@@ -1,44 +1,30 @@
-"""Losses and distances. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are its deprecated
-flags."""
+"""Losses of two arrays, element by element. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are
+its deprecated flags."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import opwright
-from opwright.nn.annotations import A
+from opwright import layouts
+from opwright.nn.annotations import A, Flag
 from opwright.nn.reductions import reduced, reduction_number
 
 __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss",
-    "cross_entropy",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
-    "margin_ranking_loss",
     "mse_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
     "poisson_nll_loss",
     "smooth_l1_loss",
     "soft_margin_loss",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
 ]
-
-Flag = bool | None
-
-
-# Of two arrays, element by element
 
 
 def mse_loss(
@@ -87,9 +73,7 @@ def smooth_l1_loss(
     return opwright.smooth_l1_loss(input, target, number, beta) if beta else opwright.l1_loss(input, target, number)
 
 
-def huber_loss(
-    input: A, target: A, reduction: str = "mean", delta: float = 1.0, weight: A | None = None
-) -> A:
+def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0, weight: A | None = None) -> A:
     """Half the squared distance, linear in the distance from delta on; a weighted mean is over all elements."""
     number = reduction_number(reduction)
     input, target = _broadcast(input, target)
@@ -110,7 +94,7 @@ def _broadcast(input: A, target: A) -> tuple[A, A]:
         "will likely lead to incorrect results due to broadcasting.",
         stacklevel=3,
     )
-    shape = list(opwright.layouts.broadcast_shapes([tuple(input.shape), tuple(target.shape)]))
+    shape = list(layouts.broadcast_shapes([tuple(input.shape), tuple(target.shape)]))
     return opwright.ops.aten.expand(input, shape), opwright.ops.aten.expand(target, shape)
 
 
@@ -140,7 +124,7 @@ def binary_cross_entropy(
     number = reduction_number(reduction, size_average, reduce)
     _check_one_shape(input, target)
     if weight is not None:
-        shape = opwright.layouts.broadcast_shapes([tuple(target.shape), tuple(weight.shape)])
+        shape = layouts.broadcast_shapes([tuple(target.shape), tuple(weight.shape)])
         weight = opwright.ops.aten.expand(weight, list(shape))
     return opwright.binary_cross_entropy(input, target, weight, number)
 
@@ -162,9 +146,7 @@ def binary_cross_entropy_with_logits(
 
 def _check_one_shape(input: Any, target: Any) -> None:
     if input.shape != target.shape:
-        raise ValueError(
-            f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})"
-        )
+        raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
 
 
 def kl_div(
@@ -183,9 +165,7 @@ def kl_div(
     return opwright.div(result, input.shape[0]) if by_batch and len(input.shape) else result
 
 
-def soft_margin_loss(
-    input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-) -> A:
+def soft_margin_loss(input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> A:
     """log(1 + exp(-target * input))."""
     return opwright.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
 
@@ -233,7 +213,8 @@ def gaussian_nll_loss(
     losses = opwright.mul(opwright.add(opwright.log(held), squares), 0.5)
     if full:
         losses = opwright.add(losses, 0.5 * math.log(2 * math.pi))
-    return reduced(losses, number)
+    result: A = reduced(losses, number)
+    return result
 
 
 def _variance(input: Any, var: Any) -> Any:
@@ -251,161 +232,3 @@ def _variance(input: Any, var: Any) -> Any:
     if len(given) == len(shape) and sum(size for full, size in zip(shape, given, strict=True) if full != size) == 1:
         return var
     raise ValueError(f"var of shape {list(given)} does not fit input of shape {list(shape)}")
-
-
-# Of classes
-
-
-def nll_loss(
-    input: A,
-    target: A,
-    weight: A | None = None,
-    size_average: Flag = None,
-    ignore_index: int = -100,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """Minus the score of the target class; classes run along dimension 1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return opwright.nll_loss_nd(input, target, weight, number, ignore_index)
-
-
-def cross_entropy(
-    input: A,
-    target: A,
-    weight: A | None = None,
-    size_average: Flag = None,
-    ignore_index: int = -100,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> A:
-    """Minus the logarithm of the softmax of `input` at the target: classes, or probabilities in the shape of
-    `input`."""
-    number = reduction_number(reduction, size_average, reduce)
-    return opwright.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
-
-
-def multi_margin_loss(
-    input: A,
-    target: A,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: A | None = None,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """How far other classes come nearer than `margin` to the target class, to the power p (1 or 2)."""
-    number = reduction_number(reduction, size_average, reduce)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and len(weight.shape) != 1:
-        raise ValueError("weight must be one-dimensional")
-    return opwright.multi_margin_loss(input, target, p, margin, weight, number)
-
-
-def multilabel_margin_loss(
-    input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-) -> A:
-    """How far other classes come nearer than 1 to the target classes, which are listed up to the first -1."""
-    return opwright.multilabel_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
-
-
-def multilabel_soft_margin_loss(
-    input: A,
-    target: A,
-    weight: A | None = None,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """`binary_cross_entropy_with_logits` of each class, as the mean over the classes of the last dimension."""
-    number = reduction_number(reduction, size_average, reduce)
-    present = opwright.mul(target, opwright.log_sigmoid(input))
-    absent = opwright.mul(opwright.rsub(target, 1), opwright.log_sigmoid(opwright.neg(input)))
-    losses = opwright.neg(opwright.add(present, absent))
-    if weight is not None:
-        losses = opwright.mul(losses, weight)
-    losses = opwright.div(opwright.sum(losses, -1), input.shape[-1])
-    result: A = reduced(losses, number)
-    return result
-
-
-# Of several arrays
-
-
-def margin_ranking_loss(
-    input1: A,
-    input2: A,
-    target: A,
-    margin: float = 0,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """max(0, margin - target * (input1 - input2)): the target is 1 where the first should rank higher, else -1."""
-    number = reduction_number(reduction, size_average, reduce)
-    if not len(input1.shape) == len(input2.shape) == len(target.shape):
-        shapes = ", ".join(str(list(each.shape)) for each in (input1, input2, target))
-        raise RuntimeError(f"margin_ranking_loss: all inputs must have the same number of dimensions, got {shapes}")
-    return opwright.margin_ranking_loss(input1, input2, target, margin, number)
-
-
-def cosine_embedding_loss(
-    input1: A,
-    input2: A,
-    target: A,
-    margin: float = 0,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return opwright.cosine_embedding_loss(input1, input2, target, margin, number)
-
-
-def triplet_margin_loss(
-    anchor: A,
-    positive: A,
-    negative: A,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-) -> A:
-    """max(0, margin + distance to the positive - distance to the negative)."""
-    number = reduction_number(reduction, size_average, reduce)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    return opwright.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
-
-
-def triplet_margin_with_distance_loss(
-    anchor: A,
-    positive: A,
-    negative: A,
-    *,
-    distance_function: Callable[[A, A], A] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> A:
-    """`triplet_margin_loss` by any distance, `pairwise_distance` unless it is given."""
-    number = reduction_number(reduction)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
-        shapes = ", ".join(str(list(each.shape)) for each in (anchor, positive, negative))
-        raise RuntimeError(f"triplet_margin: all inputs must have the same number of dimensions, got {shapes}")
-    distance: Callable[[A, A], A] = opwright.pairwise_distance if distance_function is None else distance_function
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = opwright.minimum(far, distance(positive, negative))
-    losses = opwright.clamp(opwright.sub(opwright.add(near, margin), far), min=0)
-    result: A = reduced(losses, number)
-    return result

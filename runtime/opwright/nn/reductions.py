@@ -25,9 +25,7 @@ def reduction_number(reduction: str, size_average: bool | None = None, reduce: b
 
 def _of_flags(size_average: bool | None, reduce: bool | None) -> str:
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args are deprecated, please use reduction={found!r} instead.", stacklevel=4
-    )
+    warnings.warn(f"size_average and reduce args are deprecated, please use reduction={found!r} instead.", stacklevel=4)
     return found
 
 
