@@ -1610,12 +1610,6 @@ def lift_fresh(self: Tensor) -> Tensor:
     return result
 
 
-# resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
-def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    result: Tensor = ops.resize_(self, the_template.shape, memory_format=memory_format)
-    return result
-
-
 # to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False,
 #     MemoryFormat? memory_format=None) -> Tensor(a)
 def to_device(

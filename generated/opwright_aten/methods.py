@@ -936,7 +936,6 @@ METHODS = {
     "fill_diagonal_": ops.fill_diagonal_,
     "contiguous": ops.contiguous,
     "resize_": ops.resize_,
-    "resize_as_": ops.resize_as_,
     "to": ops.to,
     "type_as": ops.type_as,
     "item": ops.item,

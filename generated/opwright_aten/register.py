@@ -1515,7 +1515,6 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ),
     ("aten::contiguous", "CompositeImplicitAutograd", "opwright.kernels.composites", "contiguous", "", ""),
     ("aten::resize_", "CompositeExplicitAutograd", "opwright.kernels.composites", "resize_", "", ""),
-    ("aten::resize_as_", "CompositeExplicitAutograd", COMPOSITES, "resize_as_", "", ""),
     ("aten::_to_copy", "CompositeExplicitAutograd", "opwright.kernels.composites", "copy_to", "", ""),
     ("aten::to.dtype_layout", "CompositeImplicitAutograd", "opwright.kernels.composites", "to", "", ""),
     ("aten::to.device", "CompositeImplicitAutograd", COMPOSITES, "to_device", "", ""),

@@ -12,8 +12,8 @@ import samples_creation
 import samples_indexing
 import samples_losses
 import samples_pointwise
-import samples_random
 import samples_pooling
+import samples_random
 import samples_reductions
 import samples_shapes
 import samples_sorting

@@ -202,10 +202,6 @@ def with_argument(samples: Iterable[Sample], place: int, value: object) -> Itera
     yield from (Sample((*each.args[:place], value, *each.args[place + 1 :]), each.kwargs) for each in samples)
 
 
-def resizes_as() -> Iterator[Sample]:
-    yield from (sample(make((2, 3), FLOAT32), make(tuple(size.args[1]), INT64)) for size in resizes())
-
-
 def elements() -> Iterator[Sample]:
     for dtype in DTYPES:
         yield from (sample(make(shape, dtype)) for shape in ((), (1,), (1, 1), (2,)))
@@ -234,7 +230,6 @@ SAMPLES: dict[str, Samples] = {
     "empty_permuted": permuted_sizes,
     "vander": powers,
     "fill_diagonal": diagonal_fills,
-    "resize_as": resizes_as,
     "lift_fresh": likes,
     **dict.fromkeys((f"{name}_window" for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")), windows),
     **dict.fromkeys(

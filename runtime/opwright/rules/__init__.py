@@ -4,10 +4,9 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.losses import (
@@ -34,7 +33,6 @@ from opwright.rules.pointwise import (
 )
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.random import binomial, multinomial
-from opwright.rules.reductions import reduce, scan
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
@@ -44,8 +42,8 @@ __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
-    "binomial",
     "binary_loss",
+    "binomial",
     "bucketize",
     "cat",
     "class_loss",
@@ -78,10 +76,10 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
-    "multinomial",
     "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "multinomial",
     "norm",
     "normalized",
     "overwritten",
