@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 import samples_convolution
 import samples_creation
 import samples_indexing
+import samples_nn
+import samples_normalization
 import samples_pointwise
 import samples_pooling
 import samples_reductions
@@ -23,6 +25,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_creation.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_normalization.SAMPLES,
+    **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
 }
 
