@@ -52,6 +52,8 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
+from opwright import nn  # isort: skip
+
 # In place of the operator's stub: it takes `as_tuple` too.
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
@@ -113,6 +115,7 @@ __all__ = [
     "library",
     "long",
     "manual_seed",
+    "nn",
     "ops",
     "preserve_format",
     "promote_types",

@@ -4,6 +4,7 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
+from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
 from opwright.rules.dropout import dropout_mask, native_dropout
 from opwright.rules.embedding import embedding
@@ -20,9 +21,32 @@ from opwright.rules.normalization import (
     normalized,
 )
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.losses import (
+    binary_loss,
+    class_loss,
+    image_class_loss,
+    loss,
+    loss_like_self,
+    margin_loss,
+    multilabel_loss,
+    multilabel_marks,
+)
+from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    scaled,
+    where,
+)
 from opwright.rules.products import addmm, gufunc
-from opwright.rules.reductions import reduce, scan
+from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -31,8 +55,12 @@ __all__ = [
     "arange",
     "batch_norm",
     "batch_norm_statistics",
+    "binary_loss",
+    "bucketize",
     "cat",
+    "class_loss",
     "col2im",
+    "complex_of",
     "convolution",
     "dropout_mask",
     "embedding",
@@ -43,20 +71,32 @@ __all__ = [
     "gather",
     "group_norm",
     "group_norm_statistics",
+    "glu",
     "gufunc",
+    "histc",
     "im2col",
+    "image_class_loss",
     "index",
     "index_copied",
     "index_filled",
     "index_select",
     "index_written",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
+    "like_contiguous",
     "linspace",
+    "loss",
+    "loss_like_self",
+    "margin_loss",
     "masked",
     "masked_scattered",
     "native_dropout",
+    "membership",
+    "multilabel_loss",
+    "multilabel_marks",
+    "norm",
     "normalized",
     "overwritten",
     "pointwise",
@@ -65,9 +105,14 @@ __all__ = [
     "power_to_number",
     "put",
     "reduce",
+    "same_dtypes",
+    "scaled",
     "scan",
     "scattered",
+    "searchsorted",
+    "sort",
     "stack",
     "taken",
+    "topk",
     "where",
 ]
