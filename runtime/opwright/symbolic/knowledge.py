@@ -6,6 +6,7 @@ guard that `a <= b - 1`, and both spellings of anything.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,6 +16,7 @@ from opwright.symbolic.expressions import (
     MINUS_ONE,
     ONE,
     TRUE,
+    ZERO,
     Call,
     Expr,
     add,
@@ -82,7 +84,15 @@ class Knowledge:
         if common is not ONE and (found[0] < 0 < found[1] or found[0] == 0 or found[1] == 0):
             rest = {divide_monomials(each, common): count for each, count in coefficients.items()}
             found = meet(found, ranges.times(self.interval(common), self.interval(from_polynomial(rest))))
+        for each, count in coefficients.items():
+            if isinstance(each, Call) and each.name in ("Max", "Min") and abs(count) == 1:
+                return meet(found, self._of_extreme(each, count, add(expr, multiply(constant(-count), each))))
         return found
+
+    def _of_extreme(self, call: Call, sign: int, rest: Expr) -> Interval:
+        """Max(a, b) + rest is Max(a + rest, b + rest)."""
+        each = [self.interval(add(multiply(constant(sign), argument), rest)) for argument in call.arguments]
+        return functools.reduce(ranges.maximum if (call.name == "Max") == (sign == 1) else ranges.minimum, each)
 
     def _of_call(self, call: Call) -> Interval:
         of = self.interval
@@ -92,10 +102,7 @@ class Knowledge:
             case "mod":
                 return ranges.mod(of(call.arguments[0]), of(call.arguments[1]))
             case "Max" | "Min":
-                choose = ranges.maximum if call.name == "Max" else ranges.minimum
-                found = of(call.arguments[0])
-                for each in call.arguments[1:]:
-                    found = choose(found, of(each))
+                found = self._of_extreme(call, 1, ZERO)
                 is_absolute = call.name == "Max" and multiply(MINUS_ONE, call.arguments[0]) in call.arguments
                 return meet(found, (0, math.inf)) if is_absolute else found
             case "where":
