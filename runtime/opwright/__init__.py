@@ -70,6 +70,11 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
+from opwright import nn  # isort: skip
+
+# In place of the operator's stub: it takes `as_tuple` too.
+from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
+
 __version__ = "0.1.0"
 
 # Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
@@ -135,6 +140,7 @@ __all__ = [
     "library",
     "long",
     "manual_seed",
+    "nn",
     "ops",
     "preserve_format",
     "promote_types",
