@@ -10,9 +10,9 @@ import samples_arithmetic
 import samples_convolution
 import samples_creation
 import samples_indexing
+import samples_losses
 import samples_nn
 import samples_normalization
-import samples_losses
 import samples_pointwise
 import samples_pooling
 import samples_reductions

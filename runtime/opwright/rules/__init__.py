@@ -11,16 +11,6 @@ from opwright.rules.embedding import embedding
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
-from opwright.rules.normalization import (
-    batch_norm,
-    batch_norm_statistics,
-    group_norm,
-    group_norm_statistics,
-    layer_norm,
-    layer_norm_statistics,
-    normalized,
-)
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
@@ -31,7 +21,15 @@ from opwright.rules.losses import (
     multilabel_loss,
     multilabel_marks,
 )
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -69,9 +67,9 @@ __all__ = [
     "eye",
     "full",
     "gather",
+    "glu",
     "group_norm",
     "group_norm_statistics",
-    "glu",
     "gufunc",
     "histc",
     "im2col",
@@ -92,10 +90,10 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
-    "native_dropout",
     "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "native_dropout",
     "norm",
     "normalized",
     "overwritten",
