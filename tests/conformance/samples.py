@@ -11,6 +11,8 @@ import samples_convolution
 import samples_creation
 import samples_indexing
 import samples_losses
+import samples_nn
+import samples_normalization
 import samples_pointwise
 import samples_pooling
 import samples_random
@@ -32,6 +34,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_normalization.SAMPLES,
+    **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
     **samples_random.SAMPLES,
 }

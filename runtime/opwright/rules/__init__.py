@@ -7,6 +7,9 @@ CPU kernels; errors carry its wording.
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
+from opwright.rules.dropout import dropout_mask, native_dropout
+from opwright.rules.embedding import embedding
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.losses import (
@@ -19,7 +22,15 @@ from opwright.rules.losses import (
     multilabel_loss,
     multilabel_marks,
 )
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -42,6 +53,8 @@ __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
+    "batch_norm",
+    "batch_norm_statistics",
     "binary_loss",
     "binomial",
     "bucketize",
@@ -50,12 +63,16 @@ __all__ = [
     "col2im",
     "complex_of",
     "convolution",
+    "dropout_mask",
+    "embedding",
     "empty",
     "expand_masks",
     "eye",
     "full",
     "gather",
     "glu",
+    "group_norm",
+    "group_norm_statistics",
     "gufunc",
     "histc",
     "im2col",
@@ -80,6 +97,7 @@ __all__ = [
     "multilabel_loss",
     "multilabel_marks",
     "multinomial",
+    "native_dropout",
     "norm",
     "normalized",
     "overwritten",
