@@ -21,6 +21,7 @@ from opwright.kernels import arithmetic as arithmetic_kernels
 from opwright.kernels import bins as bins_kernels
 from opwright.kernels import convolution as convolution_kernels
 from opwright.kernels import copying as copying_kernels
+from opwright.kernels import distributions as distributions_kernels
 from opwright.kernels import dropout as dropout_kernels
 from opwright.kernels import elementary as elementary_kernels
 from opwright.kernels import embedding as embedding_kernels
@@ -39,6 +40,7 @@ from opwright.kernels import shapes as shapes_kernels
 from opwright.kernels import sorting as sorting_kernels
 from opwright.kernels import uniqueness as uniqueness_kernels
 from opwright.kernels import views as views_kernels
+from opwright.kernels import window_functions as window_functions_kernels
 from opwright.kernels import windows as windows_kernels
 from opwright.keys import DENSE_CUDA
 from opwright.options import Layout, MemoryFormat
@@ -4596,7 +4598,7 @@ def empty_strided(
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def zeros(
+def zeros_default(
     size: list[int],
     dtype: DType | None,
     layout: Layout | None,
@@ -4609,7 +4611,7 @@ def zeros(
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def ones(
+def ones_default(
     size: list[int],
     dtype: DType | None,
     layout: Layout | None,
@@ -4622,7 +4624,7 @@ def ones(
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def full(
+def full_default(
     size: list[int],
     fill_value: Any,
     dtype: DType | None,
@@ -4651,7 +4653,7 @@ def arange_start_step(
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def linspace(
+def linspace_default(
     start: Any,
     end: Any,
     steps: int,
@@ -4676,6 +4678,118 @@ def eye_m(
 ) -> Tensor:
     plan = rules.eye(n, m, dtype=dtype, device=device)
     return wrap(plan.lay_out(factories_kernels.eye(cp, n, m, dtype, layout, device, pin_memory)))
+
+
+# logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def logspace_default(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
+    return wrap(
+        plan.lay_out(factories_kernels.logspace(cp, start, end, steps, base, dtype, layout, device, pin_memory)),
+    )
+
+
+# hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
+#     dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic_alpha_beta(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    plan = rules.window("hamming_window", window_length, dtype=dtype, device=device)
+    return wrap(
+        plan.lay_out(
+            window_functions_kernels.hamming_window(
+                cp,
+                window_length,
+                periodic,
+                alpha,
+                beta,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+            ),
+        ),
+    )
+
+
+# bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def bartlett_window_periodic(
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    plan = rules.window("bartlett_window", window_length, dtype=dtype, device=device)
+    return wrap(
+        plan.lay_out(
+            window_functions_kernels.bartlett_window(cp, window_length, periodic, dtype, layout, device, pin_memory),
+        ),
+    )
+
+
+# blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def blackman_window_periodic(
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    plan = rules.window("blackman_window", window_length, dtype=dtype, device=device)
+    return wrap(
+        plan.lay_out(
+            window_functions_kernels.blackman_window(cp, window_length, periodic, dtype, layout, device, pin_memory),
+        ),
+    )
+
+
+# kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def kaiser_window_beta(
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    plan = rules.window("kaiser_window", window_length, dtype=dtype, device=device)
+    return wrap(
+        plan.lay_out(
+            window_functions_kernels.kaiser_window(
+                cp,
+                window_length,
+                periodic,
+                beta,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+            ),
+        ),
+    )
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
@@ -4707,7 +4821,7 @@ def zero_default(self: Tensor) -> Tensor:
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-def clone(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
+def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     plan = rules.like(self.array, memory_format=memory_format)
     (self_,) = plan.operands
     return wrap(plan.lay_out(self_))
@@ -4740,11 +4854,57 @@ def uniform_default(self: Tensor, from_: float, to: float, generator: Generator 
     return wrap(plan.lay_out(random_kernels.uniform(cp, self_, from_, to, generator)))
 
 
-# normal(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-def normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+# normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
+def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating complex")
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.normal(cp, self_, mean, std, generator)))
+
+
+# normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
+def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    return self
+
+
+# normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating complex")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    return out
+
+
+# exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
+def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.exponential(cp, self_, lambd, generator)))
+
+
+# geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
+def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.geometric(cp, self_, p, generator)))
+
+
+# cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
+def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.cauchy(cp, self_, median, sigma, generator)))
+
+
+# log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
+def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.log_normal(cp, self_, mean, std, generator)))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
@@ -4805,6 +4965,27 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Te
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.bernoulli_of(cp, self_, p.array, generator)))
+
+
+# poisson(Tensor self, Generator? generator=None) -> Tensor
+def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.poisson(cp, self_, generator)))
+
+
+# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    plan = rules.binomial(count.array, prob.array)
+    count_, prob_ = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.binomial(cp, count_, prob_, generator)))
+
+
+# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    plan = rules.multinomial(self.array, num_samples, replacement)
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator)))
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -9504,6 +9685,15 @@ def zero_(self: Tensor) -> Tensor:
     return self
 
 
+# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    plan = rules.like(self.array, memory_format=memory_format)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(self_, target)
+    return out
+
+
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating complex")
@@ -9522,21 +9712,75 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
     return self
 
 
-# normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
     return out
 
 
-# normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
+    return self
+
+
+# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
+    return out
+
+
+# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="integer floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
+    return self
+
+
+# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
+    return out
+
+
+# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
+    return self
+
+
+# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
+    return out
+
+
+# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating")
+    (self_,) = plan.operands
+    target = plan.inplace(self)
+    plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
     return self
 
 
@@ -9619,3 +9863,37 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
     return self
+
+
+# poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.poisson(cp, self_, generator, out=plan.out(target)), target)
+    return out
+
+
+# binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    plan = rules.binomial(count.array, prob.array)
+    count_, prob_ = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.binomial(cp, count_, prob_, generator, out=plan.out(target)), target)
+    return out
+
+
+# multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def multinomial_out(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool,
+    generator: Generator | None,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.multinomial(self.array, num_samples, replacement)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(distributions_kernels.multinomial(cp, self_, num_samples, replacement, generator), target)
+    return out

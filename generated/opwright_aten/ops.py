@@ -110,12 +110,14 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "bartlett_window",
     "batch_norm",
     "bernoulli",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "bincount",
+    "binomial",
     "bitwise_and",
     "bitwise_and_",
     "bitwise_left_shift",
@@ -128,11 +130,13 @@ __all__ = [
     "bitwise_right_shift_",
     "bitwise_xor",
     "bitwise_xor_",
+    "blackman_window",
     "bmm",
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
     "cat",
+    "cauchy",
     "ceil",
     "ceil_",
     "celu",
@@ -197,6 +201,7 @@ __all__ = [
     "embedding_renorm_",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eq",
     "eq_",
@@ -207,6 +212,7 @@ __all__ = [
     "exp_",
     "expm1",
     "expm1_",
+    "exponential",
     "eye",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
@@ -238,12 +244,15 @@ __all__ = [
     "ge_",
     "gelu",
     "gelu_",
+    "geometric",
     "glu",
     "greater",
     "greater_equal",
     "group_norm",
     "gt",
     "gt_",
+    "hamming_window",
+    "hann_window",
     "hardshrink",
     "hardsigmoid",
     "hardsigmoid_",
@@ -284,6 +293,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "kaiser_window",
     "kl_div",
     "kthvalue",
     "l1_loss",
@@ -300,6 +310,7 @@ __all__ = [
     "lerp_",
     "less",
     "less_equal",
+    "lift_fresh",
     "linalg_vector_norm",
     "linear",
     "linspace",
@@ -311,6 +322,7 @@ __all__ = [
     "log10",
     "log10_",
     "log_",
+    "log_normal",
     "log_sigmoid",
     "log_sigmoid_forward",
     "log_softmax",
@@ -325,6 +337,7 @@ __all__ = [
     "logical_or_",
     "logical_xor",
     "logical_xor_",
+    "logspace",
     "logsumexp",
     "lt",
     "lt_",
@@ -360,6 +373,7 @@ __all__ = [
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_margin_loss_forward",
+    "multinomial",
     "multiply",
     "mv",
     "nan_to_num",
@@ -390,12 +404,14 @@ __all__ = [
     "nonzero_numpy",
     "norm",
     "normal",
+    "normal_functional",
     "not_equal",
     "one_hot",
     "ones",
     "ones_like",
     "pairwise_distance",
     "permute",
+    "poisson",
     "poisson_nll_loss",
     "polar",
     "positive",
@@ -410,6 +426,7 @@ __all__ = [
     "rand",
     "rand_like",
     "randint",
+    "randint_like",
     "randn",
     "randn_like",
     "random",
@@ -517,6 +534,7 @@ __all__ = [
     "unique_dim",
     "unique_dim_consecutive",
     "unsqueeze",
+    "vander",
     "var",
     "var_mean",
     "view_as_complex",
@@ -22798,7 +22816,7 @@ def empty_strided(
 
 _empty_strided.stub = empty_strided
 
-_zeros = declare(
+_zeros_default = declare(
     "aten::zeros",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -22817,7 +22835,7 @@ _zeros = declare(
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def zeros(
+def zeros_default(
     size: Sequence[int] | int,
     *more: int,
     dtype: DTypeLike | None = None,
@@ -22828,29 +22846,29 @@ def zeros(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _zeros.convert(0, size)
+        size = _zeros_default.convert(0, size)
     if dtype is not None:
-        dtype = _zeros.convert(1, dtype)
+        dtype = _zeros_default.convert(1, dtype)
     if layout is not None:
-        layout = _zeros.convert(2, layout)
+        layout = _zeros_default.convert(2, layout)
     if device is not None:
-        device = _zeros.convert(3, device)
+        device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _zeros.convert(4, pin_memory)
+        pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _zeros.table[keys]
+        kernel = _zeros_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _zeros.call(size, dtype, layout, device, pin_memory)
+        return _zeros_default.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
 
-_zeros.stub = zeros
+_zeros_default.stub = zeros_default
 
-_ones = declare(
+_ones_default = declare(
     "aten::ones",
     "(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
     "Tensor",
@@ -22869,7 +22887,7 @@ _ones = declare(
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
 #     -> Tensor
-def ones(
+def ones_default(
     size: Sequence[int] | int,
     *more: int,
     dtype: DTypeLike | None = None,
@@ -22880,29 +22898,29 @@ def ones(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _ones.convert(0, size)
+        size = _ones_default.convert(0, size)
     if dtype is not None:
-        dtype = _ones.convert(1, dtype)
+        dtype = _ones_default.convert(1, dtype)
     if layout is not None:
-        layout = _ones.convert(2, layout)
+        layout = _ones_default.convert(2, layout)
     if device is not None:
-        device = _ones.convert(3, device)
+        device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _ones.convert(4, pin_memory)
+        pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _ones.table[keys]
+        kernel = _ones_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _ones.call(size, dtype, layout, device, pin_memory)
+        return _ones_default.call(size, dtype, layout, device, pin_memory)
     return kernel(size, dtype, layout, device, pin_memory)
 
 
-_ones.stub = ones
+_ones_default.stub = ones_default
 
-_full = declare(
+_full_default = declare(
     "aten::full",
     "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -22922,7 +22940,7 @@ _full = declare(
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def full(
+def full_default(
     size: Sequence[int],
     fill_value: Scalar,
     *,
@@ -22932,29 +22950,29 @@ def full(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _full.convert(0, size)
+        size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full.convert(1, fill_value)
+        fill_value = _full_default.convert(1, fill_value)
     if dtype is not None:
-        dtype = _full.convert(2, dtype)
+        dtype = _full_default.convert(2, dtype)
     if layout is not None:
-        layout = _full.convert(3, layout)
+        layout = _full_default.convert(3, layout)
     if device is not None:
-        device = _full.convert(4, device)
+        device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full.convert(5, pin_memory)
+        pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _full.table[keys]
+        kernel = _full_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _full.call(size, fill_value, dtype, layout, device, pin_memory)
+        return _full_default.call(size, fill_value, dtype, layout, device, pin_memory)
     return kernel(size, fill_value, dtype, layout, device, pin_memory)
 
 
-_full.stub = full
+_full_default.stub = full_default
 
 _scalar_tensor = declare(
     "aten::scalar_tensor",
@@ -23167,7 +23185,7 @@ def arange_start_step(
 
 _arange_start_step.stub = arange_start_step
 
-_linspace = declare(
+_linspace_default = declare(
     "aten::linspace",
     "(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -23188,7 +23206,7 @@ _linspace = declare(
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def linspace(
+def linspace_default(
     start: Scalar,
     end: Scalar,
     steps: int,
@@ -23199,31 +23217,31 @@ def linspace(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(start) is not int and type(start) is not float:
-        start = _linspace.convert(0, start)
+        start = _linspace_default.convert(0, start)
     if type(end) is not int and type(end) is not float:
-        end = _linspace.convert(1, end)
+        end = _linspace_default.convert(1, end)
     if type(steps) is not int:
-        steps = _linspace.convert(2, steps)
+        steps = _linspace_default.convert(2, steps)
     if dtype is not None:
-        dtype = _linspace.convert(3, dtype)
+        dtype = _linspace_default.convert(3, dtype)
     if layout is not None:
-        layout = _linspace.convert(4, layout)
+        layout = _linspace_default.convert(4, layout)
     if device is not None:
-        device = _linspace.convert(5, device)
+        device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _linspace.convert(6, pin_memory)
+        pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linspace.table[keys]
+        kernel = _linspace_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linspace.call(start, end, steps, dtype, layout, device, pin_memory)
+        return _linspace_default.call(start, end, steps, dtype, layout, device, pin_memory)
     return kernel(start, end, steps, dtype, layout, device, pin_memory)
 
 
-_linspace.stub = linspace
+_linspace_default.stub = linspace_default
 
 _eye_default = declare(
     "aten::eye",
@@ -23327,7 +23345,537 @@ def eye_m(
 
 _eye_m.stub = eye_m
 
-_empty_like = declare(
+_linspace_Tensor_Tensor = declare(
+    "aten::linspace.Tensor_Tensor",
+    "(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Tensor"),
+        ("end", "Tensor"),
+        ("steps", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:66",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def linspace_Tensor_Tensor(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Tensor.convert(2, steps)
+    if dtype is not None:
+        dtype = _linspace_Tensor_Tensor.convert(3, dtype)
+    if layout is not None:
+        layout = _linspace_Tensor_Tensor.convert(4, layout)
+    if device is not None:
+        device = _linspace_Tensor_Tensor.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys | end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, dtype, layout, device, pin_memory)
+
+
+_linspace_Tensor_Tensor.stub = linspace_Tensor_Tensor
+
+_linspace_Tensor_Scalar = declare(
+    "aten::linspace.Tensor_Scalar",
+    "(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Tensor"),
+        ("end", "Scalar"),
+        ("steps", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:71",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def linspace_Tensor_Scalar(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _linspace_Tensor_Scalar.convert(1, end)
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Scalar.convert(2, steps)
+    if dtype is not None:
+        dtype = _linspace_Tensor_Scalar.convert(3, dtype)
+    if layout is not None:
+        layout = _linspace_Tensor_Scalar.convert(4, layout)
+    if device is not None:
+        device = _linspace_Tensor_Scalar.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Scalar.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Scalar.call(start, end, steps, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Scalar.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Scalar.call(start, end, steps, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, dtype, layout, device, pin_memory)
+
+
+_linspace_Tensor_Scalar.stub = linspace_Tensor_Scalar
+
+_linspace_Scalar_Tensor = declare(
+    "aten::linspace.Scalar_Tensor",
+    "(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Scalar"),
+        ("end", "Tensor"),
+        ("steps", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:76",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def linspace_Scalar_Tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _linspace_Scalar_Tensor.convert(0, start)
+    if type(steps) is not int:
+        steps = _linspace_Scalar_Tensor.convert(2, steps)
+    if dtype is not None:
+        dtype = _linspace_Scalar_Tensor.convert(3, dtype)
+    if layout is not None:
+        layout = _linspace_Scalar_Tensor.convert(4, layout)
+    if device is not None:
+        device = _linspace_Scalar_Tensor.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
+    modes = active_modes()
+    if type(end) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Scalar_Tensor.table[ARRAYS]
+        except KeyError:
+            return _linspace_Scalar_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, dtype, layout, device, pin_memory)
+    try:
+        keys = end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Scalar_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Scalar_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, dtype, layout, device, pin_memory)
+
+
+_linspace_Scalar_Tensor.stub = linspace_Scalar_Tensor
+
+_logspace_default = declare(
+    "aten::logspace",
+    "(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Scalar"),
+        ("end", "Scalar"),
+        ("steps", "int"),
+        ("base", "float", 10.0),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=4,
+    where="creation.yaml:81",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def logspace_default(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _logspace_default.convert(0, start)
+    if type(end) is not int and type(end) is not float:
+        end = _logspace_default.convert(1, end)
+    if type(steps) is not int:
+        steps = _logspace_default.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_default.convert(3, base)
+    if dtype is not None:
+        dtype = _logspace_default.convert(4, dtype)
+    if layout is not None:
+        layout = _logspace_default.convert(5, layout)
+    if device is not None:
+        device = _logspace_default.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _logspace_default.convert(7, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_default.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+_logspace_default.stub = logspace_default
+
+_logspace_Tensor_Tensor = declare(
+    "aten::logspace.Tensor_Tensor",
+    "(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Tensor"),
+        ("end", "Tensor"),
+        ("steps", "int"),
+        ("base", "float", 10.0),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=4,
+    where="creation.yaml:86",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def logspace_Tensor_Tensor(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Tensor.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Tensor.convert(3, base)
+    if dtype is not None:
+        dtype = _logspace_Tensor_Tensor.convert(4, dtype)
+    if layout is not None:
+        layout = _logspace_Tensor_Tensor.convert(5, layout)
+    if device is not None:
+        device = _logspace_Tensor_Tensor.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys | end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+_logspace_Tensor_Tensor.stub = logspace_Tensor_Tensor
+
+_logspace_Tensor_Scalar = declare(
+    "aten::logspace.Tensor_Scalar",
+    "(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Tensor"),
+        ("end", "Scalar"),
+        ("steps", "int"),
+        ("base", "float", 10.0),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=4,
+    where="creation.yaml:91",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def logspace_Tensor_Scalar(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _logspace_Tensor_Scalar.convert(1, end)
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Scalar.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Scalar.convert(3, base)
+    if dtype is not None:
+        dtype = _logspace_Tensor_Scalar.convert(4, dtype)
+    if layout is not None:
+        layout = _logspace_Tensor_Scalar.convert(5, layout)
+    if device is not None:
+        device = _logspace_Tensor_Scalar.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Scalar.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Scalar.call(start, end, steps, base, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Scalar.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Scalar.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+_logspace_Tensor_Scalar.stub = logspace_Tensor_Scalar
+
+_logspace_Scalar_Tensor = declare(
+    "aten::logspace.Scalar_Tensor",
+    "(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("start", "Scalar"),
+        ("end", "Tensor"),
+        ("steps", "int"),
+        ("base", "float", 10.0),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=4,
+    where="creation.yaml:96",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def logspace_Scalar_Tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _logspace_Scalar_Tensor.convert(0, start)
+    if type(steps) is not int:
+        steps = _logspace_Scalar_Tensor.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Scalar_Tensor.convert(3, base)
+    if dtype is not None:
+        dtype = _logspace_Scalar_Tensor.convert(4, dtype)
+    if layout is not None:
+        layout = _logspace_Scalar_Tensor.convert(5, layout)
+    if device is not None:
+        device = _logspace_Scalar_Tensor.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
+    modes = active_modes()
+    if type(end) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Scalar_Tensor.table[ARRAYS]
+        except KeyError:
+            return _logspace_Scalar_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+    try:
+        keys = end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Scalar_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Scalar_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+_logspace_Scalar_Tensor.stub = logspace_Scalar_Tensor
+
+_empty_permuted = declare(
+    "aten::empty_permuted",
+    "(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor",
+    (
+        ("size", "SymInt[]"),
+        ("physical_layout", "int[]"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:101",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if not is_int_list(size):
+        size = _empty_permuted.convert(0, size)
+    if not is_int_list(physical_layout):
+        physical_layout = _empty_permuted.convert(1, physical_layout)
+    if dtype is not None:
+        dtype = _empty_permuted.convert(2, dtype)
+    if layout is not None:
+        layout = _empty_permuted.convert(3, layout)
+    if device is not None:
+        device = _empty_permuted.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_permuted.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_permuted.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_permuted.call(size, physical_layout, dtype, layout, device, pin_memory)
+    return kernel(size, physical_layout, dtype, layout, device, pin_memory)
+
+
+_empty_permuted.stub = empty_permuted
+
+_vander = declare(
+    "aten::vander",
+    "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+    (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
+    where="creation.yaml:105",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# vander(Tensor x, int? N=None, bool increasing=False) -> Tensor
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    if N is not None and type(N) is not int:
+        N = _vander.convert(1, N)
+    if type(increasing) is not bool:
+        increasing = _vander.convert(2, increasing)
+    modes = active_modes()
+    if type(x) is ndarray and modes is None:
+        try:
+            kernel = _vander.table[ARRAYS]
+        except KeyError:
+            return _vander.call(x, N, increasing)
+        return kernel(x, N, increasing)
+    try:
+        keys = x.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vander.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vander.call(x, N, increasing)
+    return kernel(x, N, increasing)
+
+
+_vander.stub = vander
+
+_empty_like_default = declare(
     "aten::empty_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -23340,14 +23888,14 @@ _empty_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:66",
+    where="creation.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
 
 # empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def empty_like(
+def empty_like_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -23357,35 +23905,35 @@ def empty_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = _empty_like.convert(1, dtype)
+        dtype = _empty_like_default.convert(1, dtype)
     if layout is not None:
-        layout = _empty_like.convert(2, layout)
+        layout = _empty_like_default.convert(2, layout)
     if device is not None:
-        device = _empty_like.convert(3, device)
+        device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_like.convert(4, pin_memory)
+        pin_memory = _empty_like_default.convert(4, pin_memory)
     if memory_format is not None:
-        memory_format = _empty_like.convert(5, memory_format)
+        memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _empty_like.table[ARRAYS]
+            kernel = _empty_like_default.table[ARRAYS]
         except KeyError:
-            return _empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+            return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_like.table[keys]
+        kernel = _empty_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+        return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
 
-_empty_like.stub = empty_like
+_empty_like_default.stub = empty_like_default
 
-_zeros_like = declare(
+_zeros_like_default = declare(
     "aten::zeros_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -23398,14 +23946,14 @@ _zeros_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:70",
+    where="creation.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
 
 # zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def zeros_like(
+def zeros_like_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -23415,35 +23963,35 @@ def zeros_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = _zeros_like.convert(1, dtype)
+        dtype = _zeros_like_default.convert(1, dtype)
     if layout is not None:
-        layout = _zeros_like.convert(2, layout)
+        layout = _zeros_like_default.convert(2, layout)
     if device is not None:
-        device = _zeros_like.convert(3, device)
+        device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _zeros_like.convert(4, pin_memory)
+        pin_memory = _zeros_like_default.convert(4, pin_memory)
     if memory_format is not None:
-        memory_format = _zeros_like.convert(5, memory_format)
+        memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _zeros_like.table[ARRAYS]
+            kernel = _zeros_like_default.table[ARRAYS]
         except KeyError:
-            return _zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
+            return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _zeros_like.table[keys]
+        kernel = _zeros_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
+        return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
 
-_zeros_like.stub = zeros_like
+_zeros_like_default.stub = zeros_like_default
 
-_ones_like = declare(
+_ones_like_default = declare(
     "aten::ones_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -23456,14 +24004,14 @@ _ones_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:74",
+    where="creation.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
 
 # ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def ones_like(
+def ones_like_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -23473,35 +24021,35 @@ def ones_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = _ones_like.convert(1, dtype)
+        dtype = _ones_like_default.convert(1, dtype)
     if layout is not None:
-        layout = _ones_like.convert(2, layout)
+        layout = _ones_like_default.convert(2, layout)
     if device is not None:
-        device = _ones_like.convert(3, device)
+        device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _ones_like.convert(4, pin_memory)
+        pin_memory = _ones_like_default.convert(4, pin_memory)
     if memory_format is not None:
-        memory_format = _ones_like.convert(5, memory_format)
+        memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _ones_like.table[ARRAYS]
+            kernel = _ones_like_default.table[ARRAYS]
         except KeyError:
-            return _ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
+            return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _ones_like.table[keys]
+        kernel = _ones_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
+        return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
 
-_ones_like.stub = ones_like
+_ones_like_default.stub = ones_like_default
 
-_full_like = declare(
+_full_like_default = declare(
     "aten::full_like",
     "(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -23515,14 +24063,14 @@ _full_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:78",
+    where="creation.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
 
 # full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def full_like(
+def full_like_default(
     self: Tensor,
     fill_value: Scalar,
     *,
@@ -23533,37 +24081,37 @@ def full_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like.convert(1, fill_value)
+        fill_value = _full_like_default.convert(1, fill_value)
     if dtype is not None:
-        dtype = _full_like.convert(2, dtype)
+        dtype = _full_like_default.convert(2, dtype)
     if layout is not None:
-        layout = _full_like.convert(3, layout)
+        layout = _full_like_default.convert(3, layout)
     if device is not None:
-        device = _full_like.convert(4, device)
+        device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full_like.convert(5, pin_memory)
+        pin_memory = _full_like_default.convert(5, pin_memory)
     if memory_format is not None:
-        memory_format = _full_like.convert(6, memory_format)
+        memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _full_like.table[ARRAYS]
+            kernel = _full_like_default.table[ARRAYS]
         except KeyError:
-            return _full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+            return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _full_like.table[keys]
+        kernel = _full_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+        return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
 
-_full_like.stub = full_like
+_full_like_default.stub = full_like_default
 
-_rand_like = declare(
+_rand_like_default = declare(
     "aten::rand_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -23576,14 +24124,14 @@ _rand_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:82",
+    where="creation.yaml:123",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def rand_like(
+def rand_like_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -23593,35 +24141,35 @@ def rand_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = _rand_like.convert(1, dtype)
+        dtype = _rand_like_default.convert(1, dtype)
     if layout is not None:
-        layout = _rand_like.convert(2, layout)
+        layout = _rand_like_default.convert(2, layout)
     if device is not None:
-        device = _rand_like.convert(3, device)
+        device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _rand_like.convert(4, pin_memory)
+        pin_memory = _rand_like_default.convert(4, pin_memory)
     if memory_format is not None:
-        memory_format = _rand_like.convert(5, memory_format)
+        memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _rand_like.table[ARRAYS]
+            kernel = _rand_like_default.table[ARRAYS]
         except KeyError:
-            return _rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
+            return _rand_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like.table[keys]
+        kernel = _rand_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
+        return _rand_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
 
-_rand_like.stub = rand_like
+_rand_like_default.stub = rand_like_default
 
-_randn_like = declare(
+_randn_like_default = declare(
     "aten::randn_like",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=None) -> Tensor",
@@ -23634,14 +24182,14 @@ _randn_like = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:87",
+    where="creation.yaml:128",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randn_like(
+def randn_like_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -23651,33 +24199,650 @@ def randn_like(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = _randn_like.convert(1, dtype)
+        dtype = _randn_like_default.convert(1, dtype)
     if layout is not None:
-        layout = _randn_like.convert(2, layout)
+        layout = _randn_like_default.convert(2, layout)
     if device is not None:
-        device = _randn_like.convert(3, device)
+        device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _randn_like.convert(4, pin_memory)
+        pin_memory = _randn_like_default.convert(4, pin_memory)
     if memory_format is not None:
-        memory_format = _randn_like.convert(5, memory_format)
+        memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _randn_like.table[ARRAYS]
+            kernel = _randn_like_default.table[ARRAYS]
         except KeyError:
-            return _randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
+            return _randn_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like.table[keys]
+        kernel = _randn_like_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
+        return _randn_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, memory_format)
 
 
-_randn_like.stub = randn_like
+_randn_like_default.stub = randn_like_default
+
+_rand_like_generator = declare(
+    "aten::rand_like.generator",
+    "(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("generator", "Generator?"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:133",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def rand_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if generator is not None:
+        generator = _rand_like_generator.convert(1, generator)
+    if dtype is not None:
+        dtype = _rand_like_generator.convert(2, dtype)
+    if layout is not None:
+        layout = _rand_like_generator.convert(3, layout)
+    if device is not None:
+        device = _rand_like_generator.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _rand_like_generator.convert(5, pin_memory)
+    if memory_format is not None:
+        memory_format = _rand_like_generator.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_generator.table[ARRAYS]
+        except KeyError:
+            return _rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, generator, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_generator.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+_rand_like_generator.stub = rand_like_generator
+
+_randn_like_generator = declare(
+    "aten::randn_like.generator",
+    "(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("generator", "Generator?"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:138",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randn_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if generator is not None:
+        generator = _randn_like_generator.convert(1, generator)
+    if dtype is not None:
+        dtype = _randn_like_generator.convert(2, dtype)
+    if layout is not None:
+        layout = _randn_like_generator.convert(3, layout)
+    if device is not None:
+        device = _randn_like_generator.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randn_like_generator.convert(5, pin_memory)
+    if memory_format is not None:
+        memory_format = _randn_like_generator.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_generator.table[ARRAYS]
+        except KeyError:
+            return _randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, generator, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_generator.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+_randn_like_generator.stub = randn_like_generator
+
+_randint_like_default = declare(
+    "aten::randint_like",
+    "(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("high", "SymInt"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:143",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_default(
+    self: Tensor,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_default.convert(1, high)
+    if dtype is not None:
+        dtype = _randint_like_default.convert(2, dtype)
+    if layout is not None:
+        layout = _randint_like_default.convert(3, layout)
+    if device is not None:
+        device = _randint_like_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_default.convert(5, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_default.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_default.table[ARRAYS]
+        except KeyError:
+            return _randint_like_default.call(self, high, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, high, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_default.call(self, high, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, high, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_default.stub = randint_like_default
+
+_randint_like_Tensor = declare(
+    "aten::randint_like.Tensor",
+    "(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("high", "Tensor"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:148",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_Tensor(
+    self: Tensor,
+    high: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if dtype is not None:
+        dtype = _randint_like_Tensor.convert(2, dtype)
+    if layout is not None:
+        layout = _randint_like_Tensor.convert(3, layout)
+    if device is not None:
+        device = _randint_like_Tensor.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_Tensor.convert(5, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_Tensor.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor.call(self, high, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, high, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys | high.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor.call(self, high, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, high, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_Tensor.stub = randint_like_Tensor
+
+_randint_like_low_dtype = declare(
+    "aten::randint_like.low_dtype",
+    "(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:153",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_low_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_dtype.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_dtype.convert(2, high)
+    if dtype is not None:
+        dtype = _randint_like_low_dtype.convert(3, dtype)
+    if layout is not None:
+        layout = _randint_like_low_dtype.convert(4, layout)
+    if device is not None:
+        device = _randint_like_low_dtype.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_low_dtype.convert(7, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_dtype.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_dtype.call(self, low, high, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, low, high, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_dtype.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_dtype.call(self, low, high, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, low, high, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_low_dtype.stub = randint_like_low_dtype
+
+_randint_like_generator = declare(
+    "aten::randint_like.generator",
+    "(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:158",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_generator(
+    self: Tensor,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_generator.convert(1, high)
+    if generator is not None:
+        generator = _randint_like_generator.convert(2, generator)
+    if dtype is not None:
+        dtype = _randint_like_generator.convert(3, dtype)
+    if layout is not None:
+        layout = _randint_like_generator.convert(4, layout)
+    if device is not None:
+        device = _randint_like_generator.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_generator.convert(6, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_generator.convert(7, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_generator.table[ARRAYS]
+        except KeyError:
+            return _randint_like_generator.call(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_generator.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_generator.call(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_generator.stub = randint_like_generator
+
+_randint_like_Tensor_generator = declare(
+    "aten::randint_like.Tensor_generator",
+    "(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("high", "Tensor"),
+        ("generator", "Generator?"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:163",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+def randint_like_Tensor_generator(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if generator is not None:
+        generator = _randint_like_Tensor_generator.convert(2, generator)
+    if dtype is not None:
+        dtype = _randint_like_Tensor_generator.convert(3, dtype)
+    if layout is not None:
+        layout = _randint_like_Tensor_generator.convert(4, layout)
+    if device is not None:
+        device = _randint_like_Tensor_generator.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor_generator.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor_generator.call(
+                self,
+                high,
+                generator,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+                memory_format,
+            )
+        return kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys | high.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor_generator.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor_generator.call(
+            self,
+            high,
+            generator,
+            dtype,
+            layout,
+            device,
+            pin_memory,
+            memory_format,
+        )
+    return kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_Tensor_generator.stub = randint_like_Tensor_generator
+
+_randint_like_low_generator_dtype = declare(
+    "aten::randint_like.low_generator_dtype",
+    "(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, "
+    "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+        ("memory_format", "MemoryFormat?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:168",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
+#     dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) ->
+#     Tensor
+def randint_like_low_generator_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_generator_dtype.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_generator_dtype.convert(2, high)
+    if generator is not None:
+        generator = _randint_like_low_generator_dtype.convert(3, generator)
+    if dtype is not None:
+        dtype = _randint_like_low_generator_dtype.convert(4, dtype)
+    if layout is not None:
+        layout = _randint_like_low_generator_dtype.convert(5, layout)
+    if device is not None:
+        device = _randint_like_low_generator_dtype.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
+    if memory_format is not None:
+        memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_generator_dtype.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_generator_dtype.call(
+                self,
+                low,
+                high,
+                generator,
+                dtype,
+                layout,
+                device,
+                pin_memory,
+                memory_format,
+            )
+        return kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_generator_dtype.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_generator_dtype.call(
+            self,
+            low,
+            high,
+            generator,
+            dtype,
+            layout,
+            device,
+            pin_memory,
+            memory_format,
+        )
+    return kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+_randint_like_low_generator_dtype.stub = randint_like_low_generator_dtype
+
+_rand_like_out = declare(
+    "aten::rand_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:173",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _rand_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_rand_like_out.stub = rand_like_out
+
+_randn_like_out = declare(
+    "aten::randn_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:178",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _randn_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_randn_like_out.stub = randn_like_out
 
 _new_empty = declare(
     "aten::new_empty",
@@ -23692,7 +24857,7 @@ _new_empty = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:92",
+    where="creation.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23753,7 +24918,7 @@ _new_empty_strided = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:97",
+    where="creation.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23814,7 +24979,7 @@ _new_zeros = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:102",
+    where="creation.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23874,7 +25039,7 @@ _new_ones = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:107",
+    where="creation.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23935,7 +25100,7 @@ _new_full = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:112",
+    where="creation.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23983,11 +25148,1214 @@ def new_full(
 
 _new_full.stub = new_full
 
+_hann_window_default = declare(
+    "aten::hann_window",
+    "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+    "-> Tensor",
+    (
+        ("window_length", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:210",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def hann_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_default.convert(0, window_length)
+    if dtype is not None:
+        dtype = _hann_window_default.convert(1, dtype)
+    if layout is not None:
+        layout = _hann_window_default.convert(2, layout)
+    if device is not None:
+        device = _hann_window_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hann_window_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_default.call(window_length, dtype, layout, device, pin_memory)
+    return kernel(window_length, dtype, layout, device, pin_memory)
+
+
+_hann_window_default.stub = hann_window_default
+
+_hann_window_periodic = declare(
+    "aten::hann_window.periodic",
+    "(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:214",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def hann_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_periodic.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hann_window_periodic.convert(1, periodic)
+    if dtype is not None:
+        dtype = _hann_window_periodic.convert(2, dtype)
+    if layout is not None:
+        layout = _hann_window_periodic.convert(3, layout)
+    if device is not None:
+        device = _hann_window_periodic.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hann_window_periodic.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_periodic.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+_hann_window_periodic.stub = hann_window_periodic
+
+_hamming_window_default = declare(
+    "aten::hamming_window",
+    "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+    "-> Tensor",
+    (
+        ("window_length", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:218",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def hamming_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_default.convert(0, window_length)
+    if dtype is not None:
+        dtype = _hamming_window_default.convert(1, dtype)
+    if layout is not None:
+        layout = _hamming_window_default.convert(2, layout)
+    if device is not None:
+        device = _hamming_window_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hamming_window_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_default.call(window_length, dtype, layout, device, pin_memory)
+    return kernel(window_length, dtype, layout, device, pin_memory)
+
+
+_hamming_window_default.stub = hamming_window_default
+
+_hamming_window_periodic = declare(
+    "aten::hamming_window.periodic",
+    "(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:222",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic.convert(1, periodic)
+    if dtype is not None:
+        dtype = _hamming_window_periodic.convert(2, dtype)
+    if layout is not None:
+        layout = _hamming_window_periodic.convert(3, layout)
+    if device is not None:
+        device = _hamming_window_periodic.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hamming_window_periodic.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+_hamming_window_periodic.stub = hamming_window_periodic
+
+_hamming_window_periodic_alpha = declare(
+    "aten::hamming_window.periodic_alpha",
+    "(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("alpha", "float"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:226",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic_alpha(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha.convert(2, alpha)
+    if dtype is not None:
+        dtype = _hamming_window_periodic_alpha.convert(3, dtype)
+    if layout is not None:
+        layout = _hamming_window_periodic_alpha.convert(4, layout)
+    if device is not None:
+        device = _hamming_window_periodic_alpha.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha.call(window_length, periodic, alpha, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, alpha, dtype, layout, device, pin_memory)
+
+
+_hamming_window_periodic_alpha.stub = hamming_window_periodic_alpha
+
+_hamming_window_periodic_alpha_beta = declare(
+    "aten::hamming_window.periodic_alpha_beta",
+    "(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, "
+    "Device? device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("alpha", "float"),
+        ("beta", "float"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=4,
+    where="creation.yaml:230",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
+#     dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def hamming_window_periodic_alpha_beta(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha_beta.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha_beta.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
+    if type(beta) is not float:
+        beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
+    if dtype is not None:
+        dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
+    if layout is not None:
+        layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
+    if device is not None:
+        device = _hamming_window_periodic_alpha_beta.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha_beta.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha_beta.call(
+            window_length,
+            periodic,
+            alpha,
+            beta,
+            dtype,
+            layout,
+            device,
+            pin_memory,
+        )
+    return kernel(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory)
+
+
+_hamming_window_periodic_alpha_beta.stub = hamming_window_periodic_alpha_beta
+
+_bartlett_window_default = declare(
+    "aten::bartlett_window",
+    "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+    "-> Tensor",
+    (
+        ("window_length", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:235",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def bartlett_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_default.convert(0, window_length)
+    if dtype is not None:
+        dtype = _bartlett_window_default.convert(1, dtype)
+    if layout is not None:
+        layout = _bartlett_window_default.convert(2, layout)
+    if device is not None:
+        device = _bartlett_window_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _bartlett_window_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_default.call(window_length, dtype, layout, device, pin_memory)
+    return kernel(window_length, dtype, layout, device, pin_memory)
+
+
+_bartlett_window_default.stub = bartlett_window_default
+
+_bartlett_window_periodic = declare(
+    "aten::bartlett_window.periodic",
+    "(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:239",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def bartlett_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_periodic.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _bartlett_window_periodic.convert(1, periodic)
+    if dtype is not None:
+        dtype = _bartlett_window_periodic.convert(2, dtype)
+    if layout is not None:
+        layout = _bartlett_window_periodic.convert(3, layout)
+    if device is not None:
+        device = _bartlett_window_periodic.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_periodic.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+_bartlett_window_periodic.stub = bartlett_window_periodic
+
+_blackman_window_default = declare(
+    "aten::blackman_window",
+    "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+    "-> Tensor",
+    (
+        ("window_length", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:244",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def blackman_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_default.convert(0, window_length)
+    if dtype is not None:
+        dtype = _blackman_window_default.convert(1, dtype)
+    if layout is not None:
+        layout = _blackman_window_default.convert(2, layout)
+    if device is not None:
+        device = _blackman_window_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _blackman_window_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_default.call(window_length, dtype, layout, device, pin_memory)
+    return kernel(window_length, dtype, layout, device, pin_memory)
+
+
+_blackman_window_default.stub = blackman_window_default
+
+_blackman_window_periodic = declare(
+    "aten::blackman_window.periodic",
+    "(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:248",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def blackman_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_periodic.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _blackman_window_periodic.convert(1, periodic)
+    if dtype is not None:
+        dtype = _blackman_window_periodic.convert(2, dtype)
+    if layout is not None:
+        layout = _blackman_window_periodic.convert(3, layout)
+    if device is not None:
+        device = _blackman_window_periodic.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _blackman_window_periodic.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_periodic.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+_blackman_window_periodic.stub = blackman_window_periodic
+
+_kaiser_window_default = declare(
+    "aten::kaiser_window",
+    "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+    "-> Tensor",
+    (
+        ("window_length", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="creation.yaml:253",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+#     pin_memory=None) -> Tensor
+def kaiser_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_default.convert(0, window_length)
+    if dtype is not None:
+        dtype = _kaiser_window_default.convert(1, dtype)
+    if layout is not None:
+        layout = _kaiser_window_default.convert(2, layout)
+    if device is not None:
+        device = _kaiser_window_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _kaiser_window_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_default.call(window_length, dtype, layout, device, pin_memory)
+    return kernel(window_length, dtype, layout, device, pin_memory)
+
+
+_kaiser_window_default.stub = kaiser_window_default
+
+_kaiser_window_periodic = declare(
+    "aten::kaiser_window.periodic",
+    "(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:257",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+#     device=None, bool? pin_memory=None) -> Tensor
+def kaiser_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_periodic.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_periodic.convert(1, periodic)
+    if dtype is not None:
+        dtype = _kaiser_window_periodic.convert(2, dtype)
+    if layout is not None:
+        layout = _kaiser_window_periodic.convert(3, layout)
+    if device is not None:
+        device = _kaiser_window_periodic.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_periodic.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+_kaiser_window_periodic.stub = kaiser_window_periodic
+
+_kaiser_window_beta = declare(
+    "aten::kaiser_window.beta",
+    "(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("window_length", "int"),
+        ("periodic", "bool"),
+        ("beta", "float"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:261",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor
+def kaiser_window_beta(
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_beta.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_beta.convert(1, periodic)
+    if type(beta) is not float:
+        beta = _kaiser_window_beta.convert(2, beta)
+    if dtype is not None:
+        dtype = _kaiser_window_beta.convert(3, dtype)
+    if layout is not None:
+        layout = _kaiser_window_beta.convert(4, layout)
+    if device is not None:
+        device = _kaiser_window_beta.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _kaiser_window_beta.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_beta.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_beta.call(window_length, periodic, beta, dtype, layout, device, pin_memory)
+    return kernel(window_length, periodic, beta, dtype, layout, device, pin_memory)
+
+
+_kaiser_window_beta.stub = kaiser_window_beta
+
+_empty_out = declare(
+    "aten::empty.out",
+    "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:268",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _empty_out.convert(0, size)
+    if memory_format is not None:
+        memory_format = _empty_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_out.table[ARRAYS]
+        except KeyError:
+            return _empty_out.call(size, memory_format, out)
+        return kernel(size, memory_format, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_out.call(size, memory_format, out)
+    return kernel(size, memory_format, out)
+
+
+_empty_out.stub = empty_out
+
+_zeros_out = declare(
+    "aten::zeros.out",
+    "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:272",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def zeros_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _zeros_out.convert(0, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _zeros_out.table[ARRAYS]
+        except KeyError:
+            return _zeros_out.call(size, out)
+        return kernel(size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _zeros_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _zeros_out.call(size, out)
+    return kernel(size, out)
+
+
+_zeros_out.stub = zeros_out
+
+_ones_out = declare(
+    "aten::ones.out",
+    "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:276",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def ones_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _ones_out.convert(0, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _ones_out.table[ARRAYS]
+        except KeyError:
+            return _ones_out.call(size, out)
+        return kernel(size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ones_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ones_out.call(size, out)
+    return kernel(size, out)
+
+
+_ones_out.stub = ones_out
+
+_full_out = declare(
+    "aten::full.out",
+    "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:280",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def full_out(size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _full_out.convert(0, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_out.convert(1, fill_value)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _full_out.table[ARRAYS]
+        except KeyError:
+            return _full_out.call(size, fill_value, out)
+        return kernel(size, fill_value, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_out.call(size, fill_value, out)
+    return kernel(size, fill_value, out)
+
+
+_full_out.stub = full_out
+
+_arange_out = declare(
+    "aten::arange.out",
+    "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
+    (("end", "Scalar"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:284",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)
+def arange_out(end: Scalar, *, out: Tensor) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _arange_out.convert(0, end)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _arange_out.table[ARRAYS]
+        except KeyError:
+            return _arange_out.call(end, out)
+        return kernel(end, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _arange_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _arange_out.call(end, out)
+    return kernel(end, out)
+
+
+_arange_out.stub = arange_out
+
+_arange_start_out = declare(
+    "aten::arange.start_out",
+    "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:288",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)
+def arange_start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _arange_start_out.convert(0, start)
+    if type(end) is not int and type(end) is not float:
+        end = _arange_start_out.convert(1, end)
+    if type(step) is not int and type(step) is not float:
+        step = _arange_start_out.convert(2, step)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _arange_start_out.table[ARRAYS]
+        except KeyError:
+            return _arange_start_out.call(start, end, step, out)
+        return kernel(start, end, step, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _arange_start_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _arange_start_out.call(start, end, step, out)
+    return kernel(start, end, step, out)
+
+
+_arange_start_out.stub = arange_start_out
+
+_linspace_out = declare(
+    "aten::linspace.out",
+    "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:292",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _linspace_out.convert(0, start)
+    if type(end) is not int and type(end) is not float:
+        end = _linspace_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _linspace_out.convert(2, steps)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_out.stub = linspace_out
+
+_logspace_out = declare(
+    "aten::logspace.out",
+    "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:296",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# logspace.out(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _logspace_out.convert(0, start)
+    if type(end) is not int and type(end) is not float:
+        end = _logspace_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _logspace_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_out.convert(3, base)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_out.stub = logspace_out
+
+_eye_out = declare(
+    "aten::eye.out",
+    "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("n", "SymInt"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:300",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+def eye_out(n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _eye_out.convert(0, n)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _eye_out.table[ARRAYS]
+        except KeyError:
+            return _eye_out.call(n, out)
+        return kernel(n, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _eye_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _eye_out.call(n, out)
+    return kernel(n, out)
+
+
+_eye_out.stub = eye_out
+
+_eye_m_out = declare(
+    "aten::eye.m_out",
+    "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
+    (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:304",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
+def eye_m_out(n: int, m: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _eye_m_out.convert(0, n)
+    if type(m) is not int:
+        m = _eye_m_out.convert(1, m)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _eye_m_out.table[ARRAYS]
+        except KeyError:
+            return _eye_m_out.call(n, m, out)
+        return kernel(n, m, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _eye_m_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _eye_m_out.call(n, m, out)
+    return kernel(n, m, out)
+
+
+_eye_m_out.stub = eye_m_out
+
+_empty_like_out = declare(
+    "aten::empty_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:308",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _empty_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_like_out.table[ARRAYS]
+        except KeyError:
+            return _empty_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_empty_like_out.stub = empty_like_out
+
+_zeros_like_out = declare(
+    "aten::zeros_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:312",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _zeros_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _zeros_like_out.table[ARRAYS]
+        except KeyError:
+            return _zeros_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _zeros_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _zeros_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_zeros_like_out.stub = zeros_like_out
+
+_ones_like_out = declare(
+    "aten::ones_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:316",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _ones_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _ones_like_out.table[ARRAYS]
+        except KeyError:
+            return _ones_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ones_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ones_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_ones_like_out.stub = ones_like_out
+
+_full_like_out = declare(
+    "aten::full_like.out",
+    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:320",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_like_out.convert(1, fill_value)
+    if memory_format is not None:
+        memory_format = _full_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _full_like_out.table[ARRAYS]
+        except KeyError:
+            return _full_like_out.call(self, fill_value, memory_format, out)
+        return kernel(self, fill_value, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_like_out.call(self, fill_value, memory_format, out)
+    return kernel(self, fill_value, memory_format, out)
+
+
+_full_like_out.stub = full_like_out
+
 _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:119",
+    where="creation.yaml:326",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24019,7 +26387,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:126",
+    where="creation.yaml:333",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24051,7 +26419,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:133",
+    where="creation.yaml:340",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24081,7 +26449,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="creation.yaml:140",
+    where="creation.yaml:347",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24107,45 +26475,109 @@ def zero_default(self: Tensor) -> Tensor:
 
 _zero_default.stub = zero_default
 
-_clone = declare(
+_clone_default = declare(
     "aten::clone",
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="creation.yaml:147",
+    where="creation.yaml:354",
     tags=("pt2_compliant_tag",),
 )
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     if memory_format is not None:
-        memory_format = _clone.convert(1, memory_format)
+        memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _clone.table[ARRAYS]
+            kernel = _clone_default.table[ARRAYS]
         except KeyError:
-            return _clone.call(self, memory_format)
+            return _clone_default.call(self, memory_format)
         return kernel(self, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _clone.table[keys]
+        kernel = _clone_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _clone.call(self, memory_format)
+        return _clone_default.call(self, memory_format)
     return kernel(self, memory_format)
 
 
-_clone.stub = clone
+_clone_default.stub = clone_default
+
+_lift_fresh = declare(
+    "aten::lift_fresh",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="creation.yaml:361",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# lift_fresh(Tensor(a) self) -> Tensor(a)
+def lift_fresh(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _lift_fresh.table[ARRAYS]
+        except KeyError:
+            return _lift_fresh.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _lift_fresh.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _lift_fresh.call(self)
+    return kernel(self)
+
+
+_lift_fresh.stub = lift_fresh
+
+_fill_diagonal_ = declare(
+    "aten::fill_diagonal_",
+    "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+    (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
+    where="creation.yaml:365",
+    tags=("inplace", "pt2_compliant_tag"),
+)
+
+
+# fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)
+def fill_diagonal_(self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _fill_diagonal_.convert(1, fill_value)
+    if type(wrap) is not bool:
+        wrap = _fill_diagonal_.convert(2, wrap)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _fill_diagonal_.table[ARRAYS]
+        except KeyError:
+            return _fill_diagonal_.call(self, fill_value, wrap)
+        return kernel(self, fill_value, wrap)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _fill_diagonal_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _fill_diagonal_.call(self, fill_value, wrap)
+    return kernel(self, fill_value, wrap)
+
+
+_fill_diagonal_.stub = fill_diagonal_
 
 _contiguous = declare(
     "aten::contiguous",
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="creation.yaml:153",
+    where="creation.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24177,7 +26609,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="creation.yaml:156",
+    where="creation.yaml:371",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24223,7 +26655,7 @@ __to_copy = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:162",
+    where="creation.yaml:377",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24286,7 +26718,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:166",
+    where="creation.yaml:381",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24349,7 +26781,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:169",
+    where="creation.yaml:384",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24402,7 +26834,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:174",
+    where="creation.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24453,7 +26885,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:179",
+    where="creation.yaml:394",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24496,7 +26928,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="creation.yaml:184",
+    where="creation.yaml:399",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24526,7 +26958,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:189",
+    where="creation.yaml:404",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -24556,7 +26988,7 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:193",
+    where="creation.yaml:408",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -25133,12 +27565,380 @@ def randperm_generator(
 
 _randperm_generator.stub = randperm_generator
 
+_rand_out = declare(
+    "aten::rand.out",
+    "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:58",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def rand_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _rand_out.convert(0, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_out.table[ARRAYS]
+        except KeyError:
+            return _rand_out.call(size, out)
+        return kernel(size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_out.call(size, out)
+    return kernel(size, out)
+
+
+_rand_out.stub = rand_out
+
+_rand_generator_out = declare(
+    "aten::rand.generator_out",
+    "(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:63",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _rand_generator_out.convert(0, size)
+    if generator is not None:
+        generator = _rand_generator_out.convert(1, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_generator_out.table[ARRAYS]
+        except KeyError:
+            return _rand_generator_out.call(size, generator, out)
+        return kernel(size, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_generator_out.call(size, generator, out)
+    return kernel(size, generator, out)
+
+
+_rand_generator_out.stub = rand_generator_out
+
+_randn_out = declare(
+    "aten::randn.out",
+    "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:68",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randn_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _randn_out.convert(0, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_out.table[ARRAYS]
+        except KeyError:
+            return _randn_out.call(size, out)
+        return kernel(size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_out.call(size, out)
+    return kernel(size, out)
+
+
+_randn_out.stub = randn_out
+
+_randn_generator_out = declare(
+    "aten::randn.generator_out",
+    "(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:73",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _randn_generator_out.convert(0, size)
+    if generator is not None:
+        generator = _randn_generator_out.convert(1, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randn_generator_out.call(size, generator, out)
+        return kernel(size, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_generator_out.call(size, generator, out)
+    return kernel(size, generator, out)
+
+
+_randn_generator_out.stub = randn_generator_out
+
+_randint_out = declare(
+    "aten::randint.out",
+    "(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("high", "SymInt"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:78",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randint_out(high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
+    if type(high) is not int:
+        high = _randint_out.convert(0, high)
+    if not is_int_list(size):
+        size = _randint_out.convert(1, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_out.table[ARRAYS]
+        except KeyError:
+            return _randint_out.call(high, size, out)
+        return kernel(high, size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_out.call(high, size, out)
+    return kernel(high, size, out)
+
+
+_randint_out.stub = randint_out
+
+_randint_generator_out = declare(
+    "aten::randint.generator_out",
+    "(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    (("high", "SymInt"), ("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:83",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randint_generator_out(high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
+    if type(high) is not int:
+        high = _randint_generator_out.convert(0, high)
+    if not is_int_list(size):
+        size = _randint_generator_out.convert(1, size)
+    if generator is not None:
+        generator = _randint_generator_out.convert(2, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_generator_out.call(high, size, generator, out)
+        return kernel(high, size, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_generator_out.call(high, size, generator, out)
+    return kernel(high, size, generator, out)
+
+
+_randint_generator_out.stub = randint_generator_out
+
+_randint_low_out = declare(
+    "aten::randint.low_out",
+    "(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("low", "SymInt"), ("high", "SymInt"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="random.yaml:88",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def randint_low_out(low: int, high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
+    if type(low) is not int:
+        low = _randint_low_out.convert(0, low)
+    if type(high) is not int:
+        high = _randint_low_out.convert(1, high)
+    if not is_int_list(size):
+        size = _randint_low_out.convert(2, size)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_low_out.table[ARRAYS]
+        except KeyError:
+            return _randint_low_out.call(low, high, size, out)
+        return kernel(low, high, size, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_low_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_low_out.call(low, high, size, out)
+    return kernel(low, high, size, out)
+
+
+_randint_low_out.stub = randint_low_out
+
+_randint_low_generator_out = declare(
+    "aten::randint.low_generator_out",
+    "(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    (("low", "SymInt"), ("high", "SymInt"), ("size", "SymInt[]"), ("generator", "Generator?"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="random.yaml:93",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) ->
+#     Tensor(a!)
+def randint_low_generator_out(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    *,
+    generator: Generator | None,
+    out: Tensor,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_low_generator_out.convert(0, low)
+    if type(high) is not int:
+        high = _randint_low_generator_out.convert(1, high)
+    if not is_int_list(size):
+        size = _randint_low_generator_out.convert(2, size)
+    if generator is not None:
+        generator = _randint_low_generator_out.convert(3, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_low_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_low_generator_out.call(low, high, size, generator, out)
+        return kernel(low, high, size, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_low_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_low_generator_out.call(low, high, size, generator, out)
+    return kernel(low, high, size, generator, out)
+
+
+_randint_low_generator_out.stub = randint_low_generator_out
+
+_randperm_out = declare(
+    "aten::randperm.out",
+    "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("n", "SymInt"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:98",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+def randperm_out(n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _randperm_out.convert(0, n)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randperm_out.table[ARRAYS]
+        except KeyError:
+            return _randperm_out.call(n, out)
+        return kernel(n, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randperm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randperm_out.call(n, out)
+    return kernel(n, out)
+
+
+_randperm_out.stub = randperm_out
+
+_randperm_generator_out = declare(
+    "aten::randperm.generator_out",
+    "(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    (("n", "SymInt"), ("generator", "Generator?"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="random.yaml:103",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _randperm_generator_out.convert(0, n)
+    if generator is not None:
+        generator = _randperm_generator_out.convert(1, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _randperm_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randperm_generator_out.call(n, generator, out)
+        return kernel(n, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randperm_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randperm_generator_out.call(n, generator, out)
+    return kernel(n, generator, out)
+
+
+_randperm_generator_out.stub = randperm_generator_out
+
 _uniform_default = declare(
     "aten::uniform",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:56",
+    where="random.yaml:108",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25152,49 +27952,619 @@ def uniform_default(*args: Any, **kwargs: Any) -> Tensor:
 
 _uniform_default.stub = uniform_default
 
-_normal_default = declare(
-    "aten::normal",
+_normal_functional = declare(
+    "aten::normal_functional",
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:64",
+    where="random.yaml:116",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
-# normal(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-def normal_default(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+# normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
+def normal_functional(
+    self: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     if type(mean) is not float:
-        mean = _normal_default.convert(1, mean)
+        mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
-        std = _normal_default.convert(2, std)
+        std = _normal_functional.convert(2, std)
     if generator is not None:
-        generator = _normal_default.convert(3, generator)
+        generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _normal_default.table[ARRAYS]
+            kernel = _normal_functional.table[ARRAYS]
         except KeyError:
-            return _normal_default.call(self, mean, std, generator)
+            return _normal_functional.call(self, mean, std, generator)
         return kernel(self, mean, std, generator)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _normal_default.table[keys]
+        kernel = _normal_functional.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normal_default.call(self, mean, std, generator)
+        return _normal_functional.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
 
-_normal_default.stub = normal_default
+_normal_functional.stub = normal_functional
+
+_normal_ = declare(
+    "aten::normal_",
+    "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=3,
+    where="random.yaml:120",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_.convert(1, mean)
+    if type(std) is not float:
+        std = _normal_.convert(2, std)
+    if generator is not None:
+        generator = _normal_.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _normal_.table[ARRAYS]
+        except KeyError:
+            return _normal_.call(self, mean, std, generator)
+        return kernel(self, mean, std, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_.call(self, mean, std, generator)
+    return kernel(self, mean, std, generator)
+
+
+_normal_.stub = normal_
+
+_normal_out = declare(
+    "aten::normal.out",
+    "(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("mean", "float", 0.0),
+        ("std", "float", 1.0),
+        ("generator", "Generator?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="random.yaml:125",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def normal_out(
+    self: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_out.convert(1, mean)
+    if type(std) is not float:
+        std = _normal_out.convert(2, std)
+    if generator is not None:
+        generator = _normal_out.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _normal_out.table[ARRAYS]
+        except KeyError:
+            return _normal_out.call(self, mean, std, generator, out)
+        return kernel(self, mean, std, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_out.call(self, mean, std, generator, out)
+    return kernel(self, mean, std, generator, out)
+
+
+_normal_out.stub = normal_out
+
+_normal_Tensor_float = declare(
+    "aten::normal.Tensor_float",
+    "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
+    (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:132",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
+def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    if type(std) is not float:
+        std = _normal_Tensor_float.convert(1, std)
+    if generator is not None:
+        generator = _normal_Tensor_float.convert(2, generator)
+    modes = active_modes()
+    if type(mean) is ndarray and modes is None:
+        try:
+            kernel = _normal_Tensor_float.table[ARRAYS]
+        except KeyError:
+            return _normal_Tensor_float.call(mean, std, generator)
+        return kernel(mean, std, generator)
+    try:
+        keys = mean.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_Tensor_float.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_Tensor_float.call(mean, std, generator)
+    return kernel(mean, std, generator)
+
+
+_normal_Tensor_float.stub = normal_Tensor_float
+
+_normal_Tensor_float_out = declare(
+    "aten::normal.Tensor_float_out",
+    "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:137",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# normal.Tensor_float_out(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def normal_Tensor_float_out(
+    mean: Tensor,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(std) is not float:
+        std = _normal_Tensor_float_out.convert(1, std)
+    if generator is not None:
+        generator = _normal_Tensor_float_out.convert(2, generator)
+    modes = active_modes()
+    if type(mean) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _normal_Tensor_float_out.table[ARRAYS]
+        except KeyError:
+            return _normal_Tensor_float_out.call(mean, std, generator, out)
+        return kernel(mean, std, generator, out)
+    try:
+        keys = mean.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_Tensor_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_Tensor_float_out.call(mean, std, generator, out)
+    return kernel(mean, std, generator, out)
+
+
+_normal_Tensor_float_out.stub = normal_Tensor_float_out
+
+_normal_float_Tensor = declare(
+    "aten::normal.float_Tensor",
+    "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:142",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
+def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_float_Tensor.convert(0, mean)
+    if generator is not None:
+        generator = _normal_float_Tensor.convert(2, generator)
+    modes = active_modes()
+    if type(std) is ndarray and modes is None:
+        try:
+            kernel = _normal_float_Tensor.table[ARRAYS]
+        except KeyError:
+            return _normal_float_Tensor.call(mean, std, generator)
+        return kernel(mean, std, generator)
+    try:
+        keys = std.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_float_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_float_Tensor.call(mean, std, generator)
+    return kernel(mean, std, generator)
+
+
+_normal_float_Tensor.stub = normal_float_Tensor
+
+_normal_float_Tensor_out = declare(
+    "aten::normal.float_Tensor_out",
+    "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:147",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_float_Tensor_out.convert(0, mean)
+    if generator is not None:
+        generator = _normal_float_Tensor_out.convert(2, generator)
+    modes = active_modes()
+    if type(std) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _normal_float_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _normal_float_Tensor_out.call(mean, std, generator, out)
+        return kernel(mean, std, generator, out)
+    try:
+        keys = std.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_float_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_float_Tensor_out.call(mean, std, generator, out)
+    return kernel(mean, std, generator, out)
+
+
+_normal_float_Tensor_out.stub = normal_float_Tensor_out
+
+_normal_Tensor_Tensor = declare(
+    "aten::normal.Tensor_Tensor",
+    "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:152",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
+def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    if generator is not None:
+        generator = _normal_Tensor_Tensor.convert(2, generator)
+    modes = active_modes()
+    if type(mean) is ndarray and type(std) is ndarray and modes is None:
+        try:
+            kernel = _normal_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _normal_Tensor_Tensor.call(mean, std, generator)
+        return kernel(mean, std, generator)
+    try:
+        keys = mean.keys | std.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_Tensor_Tensor.call(mean, std, generator)
+    return kernel(mean, std, generator)
+
+
+_normal_Tensor_Tensor.stub = normal_Tensor_Tensor
+
+_normal_Tensor_Tensor_out = declare(
+    "aten::normal.Tensor_Tensor_out",
+    "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:157",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+    if generator is not None:
+        generator = _normal_Tensor_Tensor_out.convert(2, generator)
+    modes = active_modes()
+    if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _normal_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
+        return kernel(mean, std, generator, out)
+    try:
+        keys = mean.keys | std.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
+    return kernel(mean, std, generator, out)
+
+
+_normal_Tensor_Tensor_out.stub = normal_Tensor_Tensor_out
+
+_normal_float_float = declare(
+    "aten::normal.float_float",
+    "(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? "
+    "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("mean", "float"),
+        ("std", "float"),
+        ("size", "SymInt[]"),
+        ("generator", "Generator?", None),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=3,
+    where="random.yaml:162",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None,
+#     Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def normal_float_float(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_float_float.convert(0, mean)
+    if type(std) is not float:
+        std = _normal_float_float.convert(1, std)
+    if not is_int_list(size):
+        size = _normal_float_float.convert(2, size)
+    if generator is not None:
+        generator = _normal_float_float.convert(3, generator)
+    if dtype is not None:
+        dtype = _normal_float_float.convert(4, dtype)
+    if layout is not None:
+        layout = _normal_float_float.convert(5, layout)
+    if device is not None:
+        device = _normal_float_float.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _normal_float_float.convert(7, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_float_float.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_float_float.call(mean, std, size, generator, dtype, layout, device, pin_memory)
+    return kernel(mean, std, size, generator, dtype, layout, device, pin_memory)
+
+
+_normal_float_float.stub = normal_float_float
+
+_normal_float_float_out = declare(
+    "aten::normal.float_float_out",
+    "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="random.yaml:167",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) ->
+#     Tensor(a!)
+def normal_float_float_out(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(mean) is not float:
+        mean = _normal_float_float_out.convert(0, mean)
+    if type(std) is not float:
+        std = _normal_float_float_out.convert(1, std)
+    if not is_int_list(size):
+        size = _normal_float_float_out.convert(2, size)
+    if generator is not None:
+        generator = _normal_float_float_out.convert(3, generator)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _normal_float_float_out.table[ARRAYS]
+        except KeyError:
+            return _normal_float_float_out.call(mean, std, size, generator, out)
+        return kernel(mean, std, size, generator, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _normal_float_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _normal_float_float_out.call(mean, std, size, generator, out)
+    return kernel(mean, std, size, generator, out)
+
+
+_normal_float_float_out.stub = normal_float_float_out
+
+_exponential_default = declare(
+    "aten::exponential",
+    "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:172",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
+def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    if type(lambd) is not float:
+        lambd = _exponential_default.convert(1, lambd)
+    if generator is not None:
+        generator = _exponential_default.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _exponential_default.table[ARRAYS]
+        except KeyError:
+            return _exponential_default.call(self, lambd, generator)
+        return kernel(self, lambd, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _exponential_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _exponential_default.call(self, lambd, generator)
+    return kernel(self, lambd, generator)
+
+
+_exponential_default.stub = exponential_default
+
+_geometric_default = declare(
+    "aten::geometric",
+    "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:180",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
+def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    if type(p) is not float:
+        p = _geometric_default.convert(1, p)
+    if generator is not None:
+        generator = _geometric_default.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _geometric_default.table[ARRAYS]
+        except KeyError:
+            return _geometric_default.call(self, p, generator)
+        return kernel(self, p, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _geometric_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _geometric_default.call(self, p, generator)
+    return kernel(self, p, generator)
+
+
+_geometric_default.stub = geometric_default
+
+_cauchy_default = declare(
+    "aten::cauchy",
+    "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=3,
+    where="random.yaml:188",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
+def cauchy_default(
+    self: Tensor,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    if type(median) is not float:
+        median = _cauchy_default.convert(1, median)
+    if type(sigma) is not float:
+        sigma = _cauchy_default.convert(2, sigma)
+    if generator is not None:
+        generator = _cauchy_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cauchy_default.table[ARRAYS]
+        except KeyError:
+            return _cauchy_default.call(self, median, sigma, generator)
+        return kernel(self, median, sigma, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cauchy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cauchy_default.call(self, median, sigma, generator)
+    return kernel(self, median, sigma, generator)
+
+
+_cauchy_default.stub = cauchy_default
+
+_log_normal_default = declare(
+    "aten::log_normal",
+    "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
+    kwarg_only=3,
+    where="random.yaml:196",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
+def log_normal_default(
+    self: Tensor,
+    mean: float = 1.0,
+    std: float = 2.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    if type(mean) is not float:
+        mean = _log_normal_default.convert(1, mean)
+    if type(std) is not float:
+        std = _log_normal_default.convert(2, std)
+    if generator is not None:
+        generator = _log_normal_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _log_normal_default.table[ARRAYS]
+        except KeyError:
+            return _log_normal_default.call(self, mean, std, generator)
+        return kernel(self, mean, std, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_normal_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_normal_default.call(self, mean, std, generator)
+    return kernel(self, mean, std, generator)
+
+
+_log_normal_default.stub = log_normal_default
 
 _random_from = declare(
     "aten::random.from",
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:72",
+    where="random.yaml:204",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25213,7 +28583,7 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:80",
+    where="random.yaml:212",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25248,7 +28618,7 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:88",
+    where="random.yaml:220",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25281,7 +28651,7 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:96",
+    where="random.yaml:228",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25314,7 +28684,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:104",
+    where="random.yaml:236",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25349,7 +28719,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:109",
+    where="random.yaml:241",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25384,7 +28754,7 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:114",
+    where="random.yaml:246",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -25419,7 +28789,7 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:121",
+    where="random.yaml:253",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -25446,6 +28816,113 @@ def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
 
 
 _bernoulli_Tensor.stub = bernoulli_Tensor
+
+_poisson_default = declare(
+    "aten::poisson",
+    "(Tensor self, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("generator", "Generator?", None)),
+    where="random.yaml:261",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# poisson(Tensor self, Generator? generator=None) -> Tensor
+def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
+    if generator is not None:
+        generator = _poisson_default.convert(1, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _poisson_default.table[ARRAYS]
+        except KeyError:
+            return _poisson_default.call(self, generator)
+        return kernel(self, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _poisson_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _poisson_default.call(self, generator)
+    return kernel(self, generator)
+
+
+_poisson_default.stub = poisson_default
+
+_binomial_default = declare(
+    "aten::binomial",
+    "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
+    where="random.yaml:268",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    if generator is not None:
+        generator = _binomial_default.convert(2, generator)
+    modes = active_modes()
+    if type(count) is ndarray and type(prob) is ndarray and modes is None:
+        try:
+            kernel = _binomial_default.table[ARRAYS]
+        except KeyError:
+            return _binomial_default.call(count, prob, generator)
+        return kernel(count, prob, generator)
+    try:
+        keys = count.keys | prob.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binomial_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binomial_default.call(count, prob, generator)
+    return kernel(count, prob, generator)
+
+
+_binomial_default.stub = binomial_default
+
+_multinomial_default = declare(
+    "aten::multinomial",
+    "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
+    kwarg_only=3,
+    where="random.yaml:275",
+    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+def multinomial_default(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    if type(num_samples) is not int:
+        num_samples = _multinomial_default.convert(1, num_samples)
+    if type(replacement) is not bool:
+        replacement = _multinomial_default.convert(2, replacement)
+    if generator is not None:
+        generator = _multinomial_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _multinomial_default.table[ARRAYS]
+        except KeyError:
+            return _multinomial_default.call(self, num_samples, replacement, generator)
+        return kernel(self, num_samples, replacement, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multinomial_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multinomial_default.call(self, num_samples, replacement, generator)
+    return kernel(self, num_samples, replacement, generator)
+
+
+_multinomial_default.stub = multinomial_default
 
 _add_out = declare(
     "aten::add.out",
@@ -37905,7 +41382,7 @@ _copy_out = declare(
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:119",
+    where="creation.yaml:326",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -37937,7 +41414,7 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:119",
+    where="creation.yaml:326",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -37970,7 +41447,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:126",
+    where="creation.yaml:333",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -38002,7 +41479,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:126",
+    where="creation.yaml:333",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -38035,7 +41512,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:133",
+    where="creation.yaml:340",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -38065,7 +41542,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:133",
+    where="creation.yaml:340",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -38096,7 +41573,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:140",
+    where="creation.yaml:347",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -38126,7 +41603,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="creation.yaml:140",
+    where="creation.yaml:347",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -38152,6 +41629,39 @@ def zero_(self: Tensor) -> Tensor:
 
 _zero_.stub = zero_
 
+_clone_out = declare(
+    "aten::clone.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:354",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _clone_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _clone_out.table[ARRAYS]
+        except KeyError:
+            return _clone_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _clone_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _clone_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_clone_out.stub = clone_out
+
 _uniform_out = declare(
     "aten::uniform.out",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
@@ -38163,7 +41673,7 @@ _uniform_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:56",
+    where="random.yaml:108",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38182,7 +41692,7 @@ _uniform_ = declare(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:56",
+    where="random.yaml:108",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38196,99 +41706,326 @@ def uniform_(*args: Any, **kwargs: Any) -> Tensor:
 
 _uniform_.stub = uniform_
 
-_normal_out = declare(
-    "aten::normal.out",
-    "(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("mean", "float", 0.0),
-        ("std", "float", 1.0),
-        ("generator", "Generator?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=3,
-    where="random.yaml:64",
+_exponential_out = declare(
+    "aten::exponential.out",
+    "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:172",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
-# normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-def normal_out(
+# exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+    if type(lambd) is not float:
+        lambd = _exponential_out.convert(1, lambd)
+    if generator is not None:
+        generator = _exponential_out.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _exponential_out.table[ARRAYS]
+        except KeyError:
+            return _exponential_out.call(self, lambd, generator, out)
+        return kernel(self, lambd, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _exponential_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _exponential_out.call(self, lambd, generator, out)
+    return kernel(self, lambd, generator, out)
+
+
+_exponential_out.stub = exponential_out
+
+_exponential_ = declare(
+    "aten::exponential_",
+    "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:172",
+    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    if type(lambd) is not float:
+        lambd = _exponential_.convert(1, lambd)
+    if generator is not None:
+        generator = _exponential_.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _exponential_.table[ARRAYS]
+        except KeyError:
+            return _exponential_.call(self, lambd, generator)
+        return kernel(self, lambd, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _exponential_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _exponential_.call(self, lambd, generator)
+    return kernel(self, lambd, generator)
+
+
+_exponential_.stub = exponential_
+
+_geometric_out = declare(
+    "aten::geometric.out",
+    "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:180",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+    if type(p) is not float:
+        p = _geometric_out.convert(1, p)
+    if generator is not None:
+        generator = _geometric_out.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _geometric_out.table[ARRAYS]
+        except KeyError:
+            return _geometric_out.call(self, p, generator, out)
+        return kernel(self, p, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _geometric_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _geometric_out.call(self, p, generator, out)
+    return kernel(self, p, generator, out)
+
+
+_geometric_out.stub = geometric_out
+
+_geometric_ = declare(
+    "aten::geometric_",
+    "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
+    kwarg_only=2,
+    where="random.yaml:180",
+    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    if type(p) is not float:
+        p = _geometric_.convert(1, p)
+    if generator is not None:
+        generator = _geometric_.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _geometric_.table[ARRAYS]
+        except KeyError:
+            return _geometric_.call(self, p, generator)
+        return kernel(self, p, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _geometric_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _geometric_.call(self, p, generator)
+    return kernel(self, p, generator)
+
+
+_geometric_.stub = geometric_
+
+_cauchy_out = declare(
+    "aten::cauchy.out",
+    "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("median", "float", 0.0),
+        ("sigma", "float", 1.0),
+        ("generator", "Generator?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="random.yaml:188",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def cauchy_out(
     self: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(median) is not float:
+        median = _cauchy_out.convert(1, median)
+    if type(sigma) is not float:
+        sigma = _cauchy_out.convert(2, sigma)
+    if generator is not None:
+        generator = _cauchy_out.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cauchy_out.table[ARRAYS]
+        except KeyError:
+            return _cauchy_out.call(self, median, sigma, generator, out)
+        return kernel(self, median, sigma, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cauchy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cauchy_out.call(self, median, sigma, generator, out)
+    return kernel(self, median, sigma, generator, out)
+
+
+_cauchy_out.stub = cauchy_out
+
+_cauchy_ = declare(
+    "aten::cauchy_",
+    "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
+    kwarg_only=3,
+    where="random.yaml:188",
+    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+)
+
+
+# cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    if type(median) is not float:
+        median = _cauchy_.convert(1, median)
+    if type(sigma) is not float:
+        sigma = _cauchy_.convert(2, sigma)
+    if generator is not None:
+        generator = _cauchy_.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cauchy_.table[ARRAYS]
+        except KeyError:
+            return _cauchy_.call(self, median, sigma, generator)
+        return kernel(self, median, sigma, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cauchy_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cauchy_.call(self, median, sigma, generator)
+    return kernel(self, median, sigma, generator)
+
+
+_cauchy_.stub = cauchy_
+
+_log_normal_out = declare(
+    "aten::log_normal.out",
+    "(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("mean", "float", 1.0),
+        ("std", "float", 2.0),
+        ("generator", "Generator?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="random.yaml:196",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+def log_normal_out(
+    self: Tensor,
+    mean: float = 1.0,
+    std: float = 2.0,
     *,
     generator: Generator | None = None,
     out: Tensor,
 ) -> Tensor:
     if type(mean) is not float:
-        mean = _normal_out.convert(1, mean)
+        mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
-        std = _normal_out.convert(2, std)
+        std = _log_normal_out.convert(2, std)
     if generator is not None:
-        generator = _normal_out.convert(3, generator)
+        generator = _log_normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
-            kernel = _normal_out.table[ARRAYS]
+            kernel = _log_normal_out.table[ARRAYS]
         except KeyError:
-            return _normal_out.call(self, mean, std, generator, out)
+            return _log_normal_out.call(self, mean, std, generator, out)
         return kernel(self, mean, std, generator, out)
     try:
         keys = self.keys | out.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _normal_out.table[keys]
+        kernel = _log_normal_out.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normal_out.call(self, mean, std, generator, out)
+        return _log_normal_out.call(self, mean, std, generator, out)
     return kernel(self, mean, std, generator, out)
 
 
-_normal_out.stub = normal_out
+_log_normal_out.stub = log_normal_out
 
-_normal_ = declare(
-    "aten::normal_",
-    "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
-    (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
+_log_normal_ = declare(
+    "aten::log_normal_",
+    "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
+    (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:64",
+    where="random.yaml:196",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
-# normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+# log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
-        mean = _normal_.convert(1, mean)
+        mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
-        std = _normal_.convert(2, std)
+        std = _log_normal_.convert(2, std)
     if generator is not None:
-        generator = _normal_.convert(3, generator)
+        generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _normal_.table[ARRAYS]
+            kernel = _log_normal_.table[ARRAYS]
         except KeyError:
-            return _normal_.call(self, mean, std, generator)
+            return _log_normal_.call(self, mean, std, generator)
         return kernel(self, mean, std, generator)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _normal_.table[keys]
+        kernel = _log_normal_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normal_.call(self, mean, std, generator)
+        return _log_normal_.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
 
-_normal_.stub = normal_
+_log_normal_.stub = log_normal_
 
 _random_from_out = declare(
     "aten::random.from_out",
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:72",
+    where="random.yaml:204",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38307,7 +42044,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:72",
+    where="random.yaml:204",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38326,7 +42063,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:80",
+    where="random.yaml:212",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38361,7 +42098,7 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:80",
+    where="random.yaml:212",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38396,7 +42133,7 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:88",
+    where="random.yaml:220",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38429,7 +42166,7 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:88",
+    where="random.yaml:220",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38462,7 +42199,7 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:96",
+    where="random.yaml:228",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38495,7 +42232,7 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:121",
+    where="random.yaml:253",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38528,7 +42265,7 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:121",
+    where="random.yaml:253",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38555,6 +42292,124 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = 
 
 
 _bernoulli__Tensor.stub = bernoulli__Tensor
+
+_poisson_out = declare(
+    "aten::poisson.out",
+    "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="random.yaml:261",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
+    if generator is not None:
+        generator = _poisson_out.convert(1, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _poisson_out.table[ARRAYS]
+        except KeyError:
+            return _poisson_out.call(self, generator, out)
+        return kernel(self, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _poisson_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _poisson_out.call(self, generator, out)
+    return kernel(self, generator, out)
+
+
+_poisson_out.stub = poisson_out
+
+_binomial_out = declare(
+    "aten::binomial.out",
+    "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="random.yaml:268",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
+    if generator is not None:
+        generator = _binomial_out.convert(2, generator)
+    modes = active_modes()
+    if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _binomial_out.table[ARRAYS]
+        except KeyError:
+            return _binomial_out.call(count, prob, generator, out)
+        return kernel(count, prob, generator, out)
+    try:
+        keys = count.keys | prob.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binomial_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binomial_out.call(count, prob, generator, out)
+    return kernel(count, prob, generator, out)
+
+
+_binomial_out.stub = binomial_out
+
+_multinomial_out = declare(
+    "aten::multinomial.out",
+    "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("num_samples", "SymInt"),
+        ("replacement", "bool", False),
+        ("generator", "Generator?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="random.yaml:275",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def multinomial_out(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(num_samples) is not int:
+        num_samples = _multinomial_out.convert(1, num_samples)
+    if type(replacement) is not bool:
+        replacement = _multinomial_out.convert(2, replacement)
+    if generator is not None:
+        generator = _multinomial_out.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _multinomial_out.table[ARRAYS]
+        except KeyError:
+            return _multinomial_out.call(self, num_samples, replacement, generator, out)
+        return kernel(self, num_samples, replacement, generator, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multinomial_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multinomial_out.call(self, num_samples, replacement, generator, out)
+    return kernel(self, num_samples, replacement, generator, out)
+
+
+_multinomial_out.stub = multinomial_out
 
 _add = packet("aten::add")
 
@@ -45935,52 +49790,506 @@ _adaptive_max_pool3d.stub = adaptive_max_pool3d
 
 packet("aten::adaptive_max_pool1d").stub = adaptive_max_pool1d
 
-empty = empty_memory_format
-packet("aten::empty").stub = empty
+_empty = packet("aten::empty")
+
+
+# empty: memory_format, out
+def empty(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 0 and type(args[0]) is int:
+        args = (list(args[0:]),)
+    return _empty.call(args, kwargs)
+
+
+_empty.stub = empty
 
 packet("aten::empty_strided").stub = empty_strided
 
-packet("aten::zeros").stub = zeros
+_zeros = packet("aten::zeros")
 
-packet("aten::ones").stub = ones
 
-packet("aten::full").stub = full
+# zeros: default, out
+def zeros(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 0 and type(args[0]) is int:
+        args = (list(args[0:]),)
+    return _zeros.call(args, kwargs)
+
+
+_zeros.stub = zeros
+
+_ones = packet("aten::ones")
+
+
+# ones: default, out
+def ones(*args: Any, **kwargs: Any) -> Any:
+    if len(args) > 0 and type(args[0]) is int:
+        args = (list(args[0:]),)
+    return _ones.call(args, kwargs)
+
+
+_ones.stub = ones
+
+_full = packet("aten::full")
+
+
+# full: default, out
+def full(*args: Any, **kwargs: Any) -> Any:
+    return _full.call(args, kwargs)
+
+
+_full.stub = full
 
 packet("aten::scalar_tensor").stub = scalar_tensor
 
 _arange = packet("aten::arange")
 
 
-# arange: default, start, start_step
+# arange: default, start, start_step, out, start_out
 def arange(*args: Any, **kwargs: Any) -> Any:
     return _arange.call(args, kwargs)
 
 
 _arange.stub = arange
 
-packet("aten::linspace").stub = linspace
+_linspace = packet("aten::linspace")
+
+
+# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+def linspace(
+    start: Tensor | Scalar,
+    end: Tensor | Scalar,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    kind1 = type(start)
+    kind2 = type(end)
+    if (
+        out is not None
+        or (kind1 is not Tensor and kind1 is not ndarray)
+        or (kind2 is not Tensor and kind2 is not ndarray)
+    ):
+        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+            return linspace_Tensor_Scalar(
+                start,
+                end,
+                steps,
+                dtype=dtype,
+                layout=layout,
+                device=device,
+                pin_memory=pin_memory,
+            )
+        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+            return linspace_Scalar_Tensor(
+                start,
+                end,
+                steps,
+                dtype=dtype,
+                layout=layout,
+                device=device,
+                pin_memory=pin_memory,
+            )
+        if out is None and (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
+            return linspace_default(start, end, steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+        return _linspace.call(
+            (start, end, steps),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Tensor.convert(2, steps)
+    if dtype is not None:
+        dtype = _linspace_Tensor_Tensor.convert(3, dtype)
+    if layout is not None:
+        layout = _linspace_Tensor_Tensor.convert(4, layout)
+    if device is not None:
+        device = _linspace_Tensor_Tensor.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys | end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace.call(
+            (start, end, steps),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
+        )
+    return kernel(start, end, steps, dtype, layout, device, pin_memory)
+
+
+_linspace.stub = linspace
 
 _eye = packet("aten::eye")
 
 
-# eye: default, m
+# eye: default, m, out, m_out
 def eye(*args: Any, **kwargs: Any) -> Any:
     return _eye.call(args, kwargs)
 
 
 _eye.stub = eye
 
-packet("aten::empty_like").stub = empty_like
+_logspace = packet("aten::logspace")
 
-packet("aten::zeros_like").stub = zeros_like
 
-packet("aten::ones_like").stub = ones_like
+# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+def logspace(
+    start: Tensor | Scalar,
+    end: Tensor | Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    kind1 = type(start)
+    kind2 = type(end)
+    if (
+        out is not None
+        or (kind1 is not Tensor and kind1 is not ndarray)
+        or (kind2 is not Tensor and kind2 is not ndarray)
+    ):
+        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+            return logspace_Tensor_Scalar(
+                start,
+                end,
+                steps,
+                base,
+                dtype=dtype,
+                layout=layout,
+                device=device,
+                pin_memory=pin_memory,
+            )
+        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+            return logspace_Scalar_Tensor(
+                start,
+                end,
+                steps,
+                base,
+                dtype=dtype,
+                layout=layout,
+                device=device,
+                pin_memory=pin_memory,
+            )
+        if out is None and (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
+            return logspace_default(
+                start,
+                end,
+                steps,
+                base,
+                dtype=dtype,
+                layout=layout,
+                device=device,
+                pin_memory=pin_memory,
+            )
+        return _logspace.call(
+            (start, end, steps, base),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Tensor.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Tensor.convert(3, base)
+    if dtype is not None:
+        dtype = _logspace_Tensor_Tensor.convert(4, dtype)
+    if layout is not None:
+        layout = _logspace_Tensor_Tensor.convert(5, layout)
+    if device is not None:
+        device = _logspace_Tensor_Tensor.convert(6, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+        return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
+    try:
+        keys = start.keys | end.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace.call(
+            (start, end, steps, base),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
+        )
+    return kernel(start, end, steps, base, dtype, layout, device, pin_memory)
 
-packet("aten::full_like").stub = full_like
 
-packet("aten::rand_like").stub = rand_like
+_logspace.stub = logspace
 
-packet("aten::randn_like").stub = randn_like
+packet("aten::empty_permuted").stub = empty_permuted
+
+packet("aten::vander").stub = vander
+
+_empty_like = packet("aten::empty_like")
+
+
+# empty_like: default, out
+def empty_like(
+    self: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _empty_like.call(
+            (self,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if dtype is not None:
+        dtype = _empty_like_default.convert(1, dtype)
+    if layout is not None:
+        layout = _empty_like_default.convert(2, layout)
+    if device is not None:
+        device = _empty_like_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_like_default.convert(4, pin_memory)
+    if memory_format is not None:
+        memory_format = _empty_like_default.convert(5, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _empty_like_default.table[ARRAYS]
+        except KeyError:
+            return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_like_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+
+
+_empty_like.stub = empty_like
+
+_zeros_like = packet("aten::zeros_like")
+
+
+# zeros_like: default, out
+def zeros_like(
+    self: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _zeros_like.call(
+            (self,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if dtype is not None:
+        dtype = _zeros_like_default.convert(1, dtype)
+    if layout is not None:
+        layout = _zeros_like_default.convert(2, layout)
+    if device is not None:
+        device = _zeros_like_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _zeros_like_default.convert(4, pin_memory)
+    if memory_format is not None:
+        memory_format = _zeros_like_default.convert(5, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _zeros_like_default.table[ARRAYS]
+        except KeyError:
+            return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _zeros_like_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+
+
+_zeros_like.stub = zeros_like
+
+_ones_like = packet("aten::ones_like")
+
+
+# ones_like: default, out
+def ones_like(
+    self: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _ones_like.call(
+            (self,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if dtype is not None:
+        dtype = _ones_like_default.convert(1, dtype)
+    if layout is not None:
+        layout = _ones_like_default.convert(2, layout)
+    if device is not None:
+        device = _ones_like_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _ones_like_default.convert(4, pin_memory)
+    if memory_format is not None:
+        memory_format = _ones_like_default.convert(5, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _ones_like_default.table[ARRAYS]
+        except KeyError:
+            return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ones_like_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+
+
+_ones_like.stub = ones_like
+
+_full_like = packet("aten::full_like")
+
+
+# full_like: default, out
+def full_like(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _full_like.call(
+            (self, fill_value),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_like_default.convert(1, fill_value)
+    if dtype is not None:
+        dtype = _full_like_default.convert(2, dtype)
+    if layout is not None:
+        layout = _full_like_default.convert(3, layout)
+    if device is not None:
+        device = _full_like_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _full_like_default.convert(5, pin_memory)
+    if memory_format is not None:
+        memory_format = _full_like_default.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _full_like_default.table[ARRAYS]
+        except KeyError:
+            return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+        return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_like_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+    return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+
+
+_full_like.stub = full_like
+
+_rand_like = packet("aten::rand_like")
+
+
+# rand_like: default, generator, out
+def rand_like(*args: Any, **kwargs: Any) -> Any:
+    return _rand_like.call(args, kwargs)
+
+
+_rand_like.stub = rand_like
+
+_randn_like = packet("aten::randn_like")
+
+
+# randn_like: default, generator, out
+def randn_like(*args: Any, **kwargs: Any) -> Any:
+    return _randn_like.call(args, kwargs)
+
+
+_randn_like.stub = randn_like
+
+_randint_like = packet("aten::randint_like")
+
+
+# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
+def randint_like(*args: Any, **kwargs: Any) -> Any:
+    return _randint_like.call(args, kwargs)
+
+
+_randint_like.stub = randint_like
 
 packet("aten::new_empty").stub = new_empty
 
@@ -45991,6 +50300,56 @@ packet("aten::new_zeros").stub = new_zeros
 packet("aten::new_ones").stub = new_ones
 
 packet("aten::new_full").stub = new_full
+
+_hann_window = packet("aten::hann_window")
+
+
+# hann_window: default, periodic
+def hann_window(*args: Any, **kwargs: Any) -> Any:
+    return _hann_window.call(args, kwargs)
+
+
+_hann_window.stub = hann_window
+
+_hamming_window = packet("aten::hamming_window")
+
+
+# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
+def hamming_window(*args: Any, **kwargs: Any) -> Any:
+    return _hamming_window.call(args, kwargs)
+
+
+_hamming_window.stub = hamming_window
+
+_bartlett_window = packet("aten::bartlett_window")
+
+
+# bartlett_window: default, periodic
+def bartlett_window(*args: Any, **kwargs: Any) -> Any:
+    return _bartlett_window.call(args, kwargs)
+
+
+_bartlett_window.stub = bartlett_window
+
+_blackman_window = packet("aten::blackman_window")
+
+
+# blackman_window: default, periodic
+def blackman_window(*args: Any, **kwargs: Any) -> Any:
+    return _blackman_window.call(args, kwargs)
+
+
+_blackman_window.stub = blackman_window
+
+_kaiser_window = packet("aten::kaiser_window")
+
+
+# kaiser_window: default, periodic, beta
+def kaiser_window(*args: Any, **kwargs: Any) -> Any:
+    return _kaiser_window.call(args, kwargs)
+
+
+_kaiser_window.stub = kaiser_window
 
 _copy = packet("aten::copy")
 
@@ -46075,7 +50434,37 @@ def zero(self: Tensor, *, out: Tensor | None = None) -> Any:
 
 _zero.stub = zero
 
-packet("aten::clone").stub = clone
+_clone = packet("aten::clone")
+
+
+# clone: default, out
+def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _clone.call((self,), {"memory_format": memory_format, "out": out})
+    if memory_format is not None:
+        memory_format = _clone_default.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _clone_default.table[ARRAYS]
+        except KeyError:
+            return _clone_default.call(self, memory_format)
+        return kernel(self, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _clone_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _clone_default.call(self, memory_format)
+    return kernel(self, memory_format)
+
+
+_clone.stub = clone
+
+packet("aten::lift_fresh").stub = lift_fresh
+
+packet("aten::fill_diagonal_").stub = fill_diagonal_
 
 packet("aten::contiguous").stub = contiguous
 
@@ -46102,7 +50491,7 @@ packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 _rand = packet("aten::rand")
 
 
-# rand: default, generator
+# rand: default, generator, out, generator_out
 def rand(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
@@ -46114,7 +50503,7 @@ _rand.stub = rand
 _randn = packet("aten::randn")
 
 
-# randn: default, generator
+# randn: default, generator, out, generator_out
 def randn(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
@@ -46126,7 +50515,7 @@ _randn.stub = randn
 _randint = packet("aten::randint")
 
 
-# randint: default, generator, low, low_generator
+# randint: default, generator, low, low_generator, out, generator_out, low_out, low_generator_out
 def randint(*args: Any, **kwargs: Any) -> Any:
     return _randint.call(args, kwargs)
 
@@ -46136,7 +50525,7 @@ _randint.stub = randint
 _randperm = packet("aten::randperm")
 
 
-# randperm: default, generator
+# randperm: default, generator, out, generator_out
 def randperm(*args: Any, **kwargs: Any) -> Any:
     return _randperm.call(args, kwargs)
 
@@ -46153,44 +50542,164 @@ def uniform(*args: Any, **kwargs: Any) -> Any:
 
 _uniform.stub = uniform
 
+packet("aten::normal_functional").stub = normal_functional
+
+packet("aten::normal_").stub = normal_
+
 _normal = packet("aten::normal")
 
 
-# normal: default, out
-def normal(
+# normal: out, Tensor_float, Tensor_float_out, float_Tensor, float_Tensor_out, Tensor_Tensor, Tensor_Tensor_out,
+#     float_float, float_float_out
+def normal(*args: Any, **kwargs: Any) -> Any:
+    return _normal.call(args, kwargs)
+
+
+_normal.stub = normal
+
+_exponential = packet("aten::exponential")
+
+
+# exponential: default, out
+def exponential(
     self: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
+    lambd: float = 1.0,
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _normal.call((self, mean, std), {"generator": generator, "out": out})
-    if type(mean) is not float:
-        mean = _normal_default.convert(1, mean)
-    if type(std) is not float:
-        std = _normal_default.convert(2, std)
+        return _exponential.call((self, lambd), {"generator": generator, "out": out})
+    if type(lambd) is not float:
+        lambd = _exponential_default.convert(1, lambd)
     if generator is not None:
-        generator = _normal_default.convert(3, generator)
+        generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _normal_default.table[ARRAYS]
+            kernel = _exponential_default.table[ARRAYS]
         except KeyError:
-            return _normal_default.call(self, mean, std, generator)
+            return _exponential_default.call(self, lambd, generator)
+        return kernel(self, lambd, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _exponential_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _exponential_default.call(self, lambd, generator)
+    return kernel(self, lambd, generator)
+
+
+_exponential.stub = exponential
+
+_geometric = packet("aten::geometric")
+
+
+# geometric: default, out
+def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _geometric.call((self, p), {"generator": generator, "out": out})
+    if type(p) is not float:
+        p = _geometric_default.convert(1, p)
+    if generator is not None:
+        generator = _geometric_default.convert(2, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _geometric_default.table[ARRAYS]
+        except KeyError:
+            return _geometric_default.call(self, p, generator)
+        return kernel(self, p, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _geometric_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _geometric_default.call(self, p, generator)
+    return kernel(self, p, generator)
+
+
+_geometric.stub = geometric
+
+_cauchy = packet("aten::cauchy")
+
+
+# cauchy: default, out
+def cauchy(
+    self: Tensor,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _cauchy.call((self, median, sigma), {"generator": generator, "out": out})
+    if type(median) is not float:
+        median = _cauchy_default.convert(1, median)
+    if type(sigma) is not float:
+        sigma = _cauchy_default.convert(2, sigma)
+    if generator is not None:
+        generator = _cauchy_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cauchy_default.table[ARRAYS]
+        except KeyError:
+            return _cauchy_default.call(self, median, sigma, generator)
+        return kernel(self, median, sigma, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cauchy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cauchy_default.call(self, median, sigma, generator)
+    return kernel(self, median, sigma, generator)
+
+
+_cauchy.stub = cauchy
+
+_log_normal = packet("aten::log_normal")
+
+
+# log_normal: default, out
+def log_normal(
+    self: Tensor,
+    mean: float = 1.0,
+    std: float = 2.0,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _log_normal.call((self, mean, std), {"generator": generator, "out": out})
+    if type(mean) is not float:
+        mean = _log_normal_default.convert(1, mean)
+    if type(std) is not float:
+        std = _log_normal_default.convert(2, std)
+    if generator is not None:
+        generator = _log_normal_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _log_normal_default.table[ARRAYS]
+        except KeyError:
+            return _log_normal_default.call(self, mean, std, generator)
         return kernel(self, mean, std, generator)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _normal_default.table[keys]
+        kernel = _log_normal_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normal_default.call(self, mean, std, generator)
+        return _log_normal_default.call(self, mean, std, generator)
     return kernel(self, mean, std, generator)
 
 
-_normal.stub = normal
+_log_normal.stub = log_normal
 
 _random = packet("aten::random")
 
@@ -46221,6 +50730,101 @@ def bernoulli_(*args: Any, **kwargs: Any) -> Any:
 
 
 _bernoulli_.stub = bernoulli_
+
+_poisson = packet("aten::poisson")
+
+
+# poisson: default, out
+def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _poisson.call((self, generator), {"out": out})
+    if generator is not None:
+        generator = _poisson_default.convert(1, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _poisson_default.table[ARRAYS]
+        except KeyError:
+            return _poisson_default.call(self, generator)
+        return kernel(self, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _poisson_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _poisson_default.call(self, generator)
+    return kernel(self, generator)
+
+
+_poisson.stub = poisson
+
+_binomial = packet("aten::binomial")
+
+
+# binomial: default, out
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _binomial.call((count, prob, generator), {"out": out})
+    if generator is not None:
+        generator = _binomial_default.convert(2, generator)
+    modes = active_modes()
+    if type(count) is ndarray and type(prob) is ndarray and modes is None:
+        try:
+            kernel = _binomial_default.table[ARRAYS]
+        except KeyError:
+            return _binomial_default.call(count, prob, generator)
+        return kernel(count, prob, generator)
+    try:
+        keys = count.keys | prob.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binomial_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binomial_default.call(count, prob, generator)
+    return kernel(count, prob, generator)
+
+
+_binomial.stub = binomial
+
+_multinomial = packet("aten::multinomial")
+
+
+# multinomial: default, out
+def multinomial(
+    self: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _multinomial.call((self, num_samples, replacement), {"generator": generator, "out": out})
+    if type(num_samples) is not int:
+        num_samples = _multinomial_default.convert(1, num_samples)
+    if type(replacement) is not bool:
+        replacement = _multinomial_default.convert(2, replacement)
+    if generator is not None:
+        generator = _multinomial_default.convert(3, generator)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _multinomial_default.table[ARRAYS]
+        except KeyError:
+            return _multinomial_default.call(self, num_samples, replacement, generator)
+        return kernel(self, num_samples, replacement, generator)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multinomial_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multinomial_default.call(self, num_samples, replacement, generator)
+    return kernel(self, num_samples, replacement, generator)
+
+
+_multinomial.stub = multinomial
 
 _add_ = packet("aten::add_")
 
@@ -47136,7 +51740,13 @@ packet("aten::zero_").stub = zero_
 
 packet("aten::uniform_").stub = uniform_
 
-packet("aten::normal_").stub = normal_
+packet("aten::exponential_").stub = exponential_
+
+packet("aten::geometric_").stub = geometric_
+
+packet("aten::cauchy_").stub = cauchy_
+
+packet("aten::log_normal_").stub = log_normal_
 
 _random_ = packet("aten::random_")
 

@@ -104,12 +104,14 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "bartlett_window",
     "batch_norm",
     "bernoulli",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "bincount",
+    "binomial",
     "bitwise_and",
     "bitwise_and_",
     "bitwise_left_shift",
@@ -122,11 +124,13 @@ __all__ = [
     "bitwise_right_shift_",
     "bitwise_xor",
     "bitwise_xor_",
+    "blackman_window",
     "bmm",
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
     "cat",
+    "cauchy",
     "ceil",
     "ceil_",
     "celu",
@@ -191,6 +195,7 @@ __all__ = [
     "embedding_renorm_",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eq",
     "eq_",
@@ -201,6 +206,7 @@ __all__ = [
     "exp_",
     "expm1",
     "expm1_",
+    "exponential",
     "eye",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
@@ -232,12 +238,15 @@ __all__ = [
     "ge_",
     "gelu",
     "gelu_",
+    "geometric",
     "glu",
     "greater",
     "greater_equal",
     "group_norm",
     "gt",
     "gt_",
+    "hamming_window",
+    "hann_window",
     "hardshrink",
     "hardsigmoid",
     "hardsigmoid_",
@@ -278,6 +287,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "kaiser_window",
     "kl_div",
     "kthvalue",
     "l1_loss",
@@ -294,6 +304,7 @@ __all__ = [
     "lerp_",
     "less",
     "less_equal",
+    "lift_fresh",
     "linalg_vector_norm",
     "linear",
     "linspace",
@@ -305,6 +316,7 @@ __all__ = [
     "log10",
     "log10_",
     "log_",
+    "log_normal",
     "log_sigmoid",
     "log_sigmoid_forward",
     "log_softmax",
@@ -319,6 +331,7 @@ __all__ = [
     "logical_or_",
     "logical_xor",
     "logical_xor_",
+    "logspace",
     "logsumexp",
     "lt",
     "lt_",
@@ -354,6 +367,7 @@ __all__ = [
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_margin_loss_forward",
+    "multinomial",
     "multiply",
     "mv",
     "nan_to_num",
@@ -384,12 +398,14 @@ __all__ = [
     "nonzero_numpy",
     "norm",
     "normal",
+    "normal_functional",
     "not_equal",
     "one_hot",
     "ones",
     "ones_like",
     "pairwise_distance",
     "permute",
+    "poisson",
     "poisson_nll_loss",
     "polar",
     "positive",
@@ -404,6 +420,7 @@ __all__ = [
     "rand",
     "rand_like",
     "randint",
+    "randint_like",
     "randn",
     "randn_like",
     "random",
@@ -511,6 +528,7 @@ __all__ = [
     "unique_dim",
     "unique_dim_consecutive",
     "unsqueeze",
+    "vander",
     "var",
     "var_mean",
     "view_as_complex",
@@ -1895,7 +1913,7 @@ def empty_strided(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def zeros(
+def zeros_default(
     size: Sequence[int] | int,
     *more: int,
     dtype: DTypeLike | None = None,
@@ -1903,7 +1921,7 @@ def zeros(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def ones(
+def ones_default(
     size: Sequence[int] | int,
     *more: int,
     dtype: DTypeLike | None = None,
@@ -1911,7 +1929,7 @@ def ones(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def full(
+def full_default(
     size: Sequence[int],
     fill_value: Scalar,
     *,
@@ -1955,7 +1973,7 @@ def arange_start_step(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def linspace(
+def linspace_default(
     start: Scalar,
     end: Scalar,
     steps: int,
@@ -1982,7 +2000,91 @@ def eye_m(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def empty_like(
+def linspace_Tensor_Tensor(
+    start: A,
+    end: A,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def linspace_Tensor_Scalar(
+    start: A,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def linspace_Scalar_Tensor(
+    start: Scalar,
+    end: A,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def logspace_default(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def logspace_Tensor_Tensor(
+    start: A,
+    end: A,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def logspace_Tensor_Scalar(
+    start: A,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def logspace_Scalar_Tensor(
+    start: Scalar,
+    end: A,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def vander(x: A, N: int | None = None, increasing: bool = False) -> A: ...
+def empty_like_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -1991,7 +2093,7 @@ def empty_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def zeros_like(
+def zeros_like_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -2000,7 +2102,7 @@ def zeros_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def ones_like(
+def ones_like_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -2009,7 +2111,7 @@ def ones_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def full_like(
+def full_like_default(
     self: A,
     fill_value: Scalar,
     *,
@@ -2019,7 +2121,7 @@ def full_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def rand_like(
+def rand_like_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -2028,7 +2130,7 @@ def rand_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def randn_like(
+def randn_like_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -2037,6 +2139,93 @@ def randn_like(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
+def rand_like_generator(
+    self: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randn_like_generator(
+    self: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_default(
+    self: A,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_Tensor(
+    self: A,
+    high: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_low_dtype(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_generator(
+    self: A,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_Tensor_generator(
+    self: A,
+    high: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def randint_like_low_generator_dtype(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+def rand_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def randn_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def new_empty(
     self: A,
     size: Sequence[int] | int,
@@ -2084,11 +2273,143 @@ def new_full(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
+def hann_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def hann_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def hamming_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def hamming_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def hamming_window_periodic_alpha(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def hamming_window_periodic_alpha_beta(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def bartlett_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def bartlett_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def blackman_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def blackman_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def kaiser_window_default(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def kaiser_window_periodic(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def kaiser_window_beta(
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def zeros_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def ones_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def full_out(size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+def arange_out(end: Scalar, *, out: A) -> A: ...
+def arange_start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
+def linspace_out(start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
+def logspace_out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+def eye_out(n: int, *, out: A) -> A: ...
+def eye_m_out(n: int, m: int, *, out: A) -> A: ...
+def empty_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def zeros_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def ones_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def full_like_out(self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def copy_default(self: A, src: A, non_blocking: bool = False) -> A: ...
 def fill_Scalar(self: A, value: Scalar) -> A: ...
 def fill_Tensor(self: A, value: A) -> A: ...
 def zero_default(self: A) -> A: ...
-def clone(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+def clone_default(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+def lift_fresh(self: A) -> A: ...
+def fill_diagonal_(self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 def contiguous(self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
 def resize_(self: A, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> A: ...
 def _to_copy(
@@ -2228,8 +2549,56 @@ def randperm_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def rand_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: A) -> A: ...
+def randn_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: A) -> A: ...
+def randint_out(high: int, size: Sequence[int], *, out: A) -> A: ...
+def randint_generator_out(high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+def randint_low_out(low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
+def randint_low_generator_out(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    *,
+    generator: Generator | None,
+    out: A,
+) -> A: ...
+def randperm_out(n: int, *, out: A) -> A: ...
+def randperm_generator_out(n: int, *, generator: Generator | None, out: A) -> A: ...
 def uniform_default(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-def normal_default(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def normal_functional(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def normal_(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def normal_out(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+def normal_Tensor_float(mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def normal_Tensor_float_out(mean: A, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+def normal_float_Tensor(mean: float, std: A, *, generator: Generator | None = None) -> A: ...
+def normal_float_Tensor_out(mean: float, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+def normal_Tensor_Tensor(mean: A, std: A, *, generator: Generator | None = None) -> A: ...
+def normal_Tensor_Tensor_out(mean: A, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+def normal_float_float(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def normal_float_float_out(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    out: A,
+) -> A: ...
+def exponential_default(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def geometric_default(self: A, p: float, *, generator: Generator | None = None) -> A: ...
+def cauchy_default(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def log_normal_default(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 def random_from(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
 def random_to(self: A, to: int, *, generator: Generator | None = None) -> A: ...
 def random_default(self: A, *, generator: Generator | None = None) -> A: ...
@@ -2238,6 +2607,15 @@ def bernoulli_p(self: A, p: float, *, generator: Generator | None = None) -> A: 
 def bernoulli__float(self: A, p: float = 0.5, *, generator: Generator | None = None) -> A: ...
 def bernoulli_float_out(self: A, p: float = 0.5, *, generator: Generator | None = None, out: A) -> A: ...
 def bernoulli_Tensor(self: A, p: A, *, generator: Generator | None = None) -> A: ...
+def poisson_default(self: A, generator: Generator | None = None) -> A: ...
+def binomial_default(count: A, prob: A, generator: Generator | None = None) -> A: ...
+def multinomial_default(
+    self: A,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> A: ...
 def add_out(self: A, other: A, *, alpha: Scalar = 1, out: A) -> A: ...
 def add__Tensor(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
 def add_Scalar_out(self: A, other: Scalar, alpha: Scalar = 1, *, out: A) -> A: ...
@@ -2817,10 +3195,31 @@ def fill_Tensor_out(self: A, value: A, *, out: A) -> A: ...
 def fill__Tensor(self: A, value: A) -> A: ...
 def zero_out(self: A, *, out: A) -> A: ...
 def zero_(self: A) -> A: ...
+def clone_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def uniform_out(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
-def normal_out(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
-def normal_(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def exponential_out(self: A, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+def exponential_(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def geometric_out(self: A, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+def geometric_(self: A, p: float, *, generator: Generator | None = None) -> A: ...
+def cauchy_out(
+    self: A,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    out: A,
+) -> A: ...
+def cauchy_(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+def log_normal_out(
+    self: A,
+    mean: float = 1.0,
+    std: float = 2.0,
+    *,
+    generator: Generator | None = None,
+    out: A,
+) -> A: ...
+def log_normal_(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 def random_from_out(self: A, from_: int, to: int | None, *, generator: Generator | None = None, out: A) -> A: ...
 def random__from(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
 def random_to_out(self: A, to: int, *, generator: Generator | None = None, out: A) -> A: ...
@@ -2830,6 +3229,16 @@ def random__default(self: A, *, generator: Generator | None = None) -> A: ...
 def bernoulli_out(self: A, *, generator: Generator | None = None, out: A) -> A: ...
 def bernoulli_Tensor_out(self: A, p: A, *, generator: Generator | None = None, out: A) -> A: ...
 def bernoulli__Tensor(self: A, p: A, *, generator: Generator | None = None) -> A: ...
+def poisson_out(self: A, generator: Generator | None = None, *, out: A) -> A: ...
+def binomial_out(count: A, prob: A, generator: Generator | None = None, *, out: A) -> A: ...
+def multinomial_out(
+    self: A,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: A,
+) -> A: ...
 @overload
 def add(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
@@ -4736,6 +5145,7 @@ def adaptive_max_pool2d(self: A, output_size: Sequence[int] | int, *, out: A, in
 def adaptive_max_pool3d(self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
 @overload
 def adaptive_max_pool3d(self: A, output_size: Sequence[int] | int, *, out: A, indices: A) -> tuple[A, A]: ...
+@overload
 def empty(
     size: Sequence[int] | int,
     *more: int,
@@ -4745,6 +5155,42 @@ def empty(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
+@overload
+def empty(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def zeros(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def zeros(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def ones(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def ones(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def full(
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def full(size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 @overload
 def arange(
     end: Scalar,
@@ -4776,6 +5222,56 @@ def arange(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 @overload
+def arange(end: Scalar, *, out: A) -> A: ...
+@overload
+def arange(start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
+@overload
+def linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def linspace(
+    start: A,
+    end: A,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def linspace(
+    start: A,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def linspace(
+    start: Scalar,
+    end: A,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def linspace(start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
+@overload
 def eye(
     n: int,
     *,
@@ -4788,6 +5284,355 @@ def eye(
 def eye(
     n: int,
     m: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def eye(n: int, *, out: A) -> A: ...
+@overload
+def eye(n: int, m: int, *, out: A) -> A: ...
+@overload
+def logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def logspace(
+    start: A,
+    end: A,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def logspace(
+    start: A,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def logspace(
+    start: Scalar,
+    end: A,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+@overload
+def empty_like(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def empty_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def zeros_like(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def zeros_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def ones_like(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def ones_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def full_like(
+    self: A,
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def full_like(self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def rand_like(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def rand_like(
+    self: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def rand_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def randn_like(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randn_like(
+    self: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randn_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: A,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def hann_window(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def hann_window(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def hamming_window(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def hamming_window(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def hamming_window(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def hamming_window(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def bartlett_window(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def bartlett_window(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def blackman_window(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def blackman_window(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def kaiser_window(
+    window_length: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def kaiser_window(
+    window_length: int,
+    periodic: bool,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def kaiser_window(
+    window_length: int,
+    periodic: bool,
+    beta: float,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
@@ -4810,6 +5655,10 @@ def fill(self: A, value: A, *, out: A) -> A: ...
 def zero(self: A) -> A: ...
 @overload
 def zero(self: A, *, out: A) -> A: ...
+@overload
+def clone(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+@overload
+def clone(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 @overload
 def to(
     self: A,
@@ -4867,6 +5716,10 @@ def rand(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 @overload
+def rand(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def rand(size: Sequence[int] | int, *more: int, generator: Generator | None, out: A) -> A: ...
+@overload
 def randn(
     size: Sequence[int] | int,
     *more: int,
@@ -4885,6 +5738,10 @@ def randn(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
+def randn(size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def randn(size: Sequence[int] | int, *more: int, generator: Generator | None, out: A) -> A: ...
 @overload
 def randint(
     high: int,
@@ -4930,6 +5787,14 @@ def randint(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 @overload
+def randint(high: int, size: Sequence[int], *, out: A) -> A: ...
+@overload
+def randint(high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+@overload
+def randint(low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
+@overload
+def randint(low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+@overload
 def randperm(
     n: int,
     *,
@@ -4948,14 +5813,58 @@ def randperm(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
+def randperm(n: int, *, out: A) -> A: ...
+@overload
+def randperm(n: int, *, generator: Generator | None, out: A) -> A: ...
 @overload
 def uniform(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
 @overload
 def uniform(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
-def normal(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
-@overload
 def normal(self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def normal(mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def normal(mean: A, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def normal(mean: float, std: A, *, generator: Generator | None = None) -> A: ...
+@overload
+def normal(mean: float, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def normal(mean: A, std: A, *, generator: Generator | None = None) -> A: ...
+@overload
+def normal(mean: A, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def normal(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def normal(mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def exponential(self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def exponential(self: A, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def geometric(self: A, p: float, *, generator: Generator | None = None) -> A: ...
+@overload
+def geometric(self: A, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def cauchy(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def cauchy(self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+@overload
+def log_normal(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+@overload
+def log_normal(self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
 def random(self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
 @overload
@@ -4984,6 +5893,25 @@ def bernoulli(self: A, p: A, *, generator: Generator | None = None, out: A) -> A
 def bernoulli_(self: A, p: float = 0.5, *, generator: Generator | None = None) -> A: ...
 @overload
 def bernoulli_(self: A, p: A, *, generator: Generator | None = None) -> A: ...
+@overload
+def poisson(self: A, generator: Generator | None = None) -> A: ...
+@overload
+def poisson(self: A, generator: Generator | None = None, *, out: A) -> A: ...
+@overload
+def binomial(count: A, prob: A, generator: Generator | None = None) -> A: ...
+@overload
+def binomial(count: A, prob: A, generator: Generator | None = None, *, out: A) -> A: ...
+@overload
+def multinomial(self: A, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> A: ...
+@overload
+def multinomial(
+    self: A,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: A,
+) -> A: ...
 @overload
 def add_(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
@@ -7701,7 +8629,7 @@ class _empty_strided_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _zeros_operator(Operator):
+class _zeros_default_operator(Operator):
     def __call__(
         _op,
         size: Sequence[int],
@@ -7712,7 +8640,7 @@ class _zeros_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _ones_operator(Operator):
+class _ones_default_operator(Operator):
     def __call__(
         _op,
         size: Sequence[int],
@@ -7723,7 +8651,7 @@ class _ones_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _full_operator(Operator):
+class _full_default_operator(Operator):
     def __call__(
         _op,
         size: Sequence[int],
@@ -7782,7 +8710,7 @@ class _arange_start_step_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _linspace_operator(Operator):
+class _linspace_default_operator(Operator):
     def __call__(
         _op,
         start: Scalar,
@@ -7818,7 +8746,117 @@ class _eye_m_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _empty_like_operator(Operator):
+class _linspace_Tensor_Tensor_operator(Operator):
+    def __call__(
+        _op,
+        start: A,
+        end: A,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _linspace_Tensor_Scalar_operator(Operator):
+    def __call__(
+        _op,
+        start: A,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _linspace_Scalar_Tensor_operator(Operator):
+    def __call__(
+        _op,
+        start: Scalar,
+        end: A,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _logspace_default_operator(Operator):
+    def __call__(
+        _op,
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _logspace_Tensor_Tensor_operator(Operator):
+    def __call__(
+        _op,
+        start: A,
+        end: A,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _logspace_Tensor_Scalar_operator(Operator):
+    def __call__(
+        _op,
+        start: A,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _logspace_Scalar_Tensor_operator(Operator):
+    def __call__(
+        _op,
+        start: Scalar,
+        end: A,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+
+class _empty_permuted_operator(Operator):
+    def __call__(
+        _op,
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _vander_operator(Operator):
+    def __call__(_op, x: A, N: int | None = None, increasing: bool = False) -> A: ...
+
+class _empty_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7830,7 +8868,7 @@ class _empty_like_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _zeros_like_operator(Operator):
+class _zeros_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7842,7 +8880,7 @@ class _zeros_like_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _ones_like_operator(Operator):
+class _ones_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7854,7 +8892,7 @@ class _ones_like_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _full_like_operator(Operator):
+class _full_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7867,7 +8905,7 @@ class _full_like_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _rand_like_operator(Operator):
+class _rand_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7879,7 +8917,7 @@ class _rand_like_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _randn_like_operator(Operator):
+class _randn_like_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -7890,6 +8928,121 @@ class _randn_like_operator(Operator):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+
+class _rand_like_generator_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randn_like_generator_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_Tensor_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_low_dtype_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_generator_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_Tensor_generator_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_low_generator_dtype_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _rand_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _randn_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _new_empty_operator(Operator):
     def __call__(
@@ -7953,6 +9106,203 @@ class _new_full_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
+class _hann_window_default_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hann_window_periodic_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hamming_window_default_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hamming_window_periodic_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hamming_window_periodic_alpha_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hamming_window_periodic_alpha_beta_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        beta: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _bartlett_window_default_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _bartlett_window_periodic_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _blackman_window_default_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _blackman_window_periodic_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _kaiser_window_default_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _kaiser_window_periodic_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _kaiser_window_beta_operator(Operator):
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        beta: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _empty_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _zeros_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+
+class _ones_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+
+class _full_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+
+class _arange_out_operator(Operator):
+    def __call__(_op, end: Scalar, *, out: A) -> A: ...
+
+class _arange_start_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
+
+class _linspace_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
+
+class _logspace_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
+class _eye_out_operator(Operator):
+    def __call__(_op, n: int, *, out: A) -> A: ...
+
+class _eye_m_out_operator(Operator):
+    def __call__(_op, n: int, m: int, *, out: A) -> A: ...
+
+class _empty_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _zeros_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _ones_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _full_like_out_operator(Operator):
+    def __call__(_op, self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
 class _copy_default_operator(Operator):
     def __call__(_op, self: A, src: A, non_blocking: bool = False) -> A: ...
 
@@ -7965,8 +9315,14 @@ class _fill_Tensor_operator(Operator):
 class _zero_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _clone_operator(Operator):
+class _clone_default_operator(Operator):
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+
+class _lift_fresh_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _fill_diagonal__operator(Operator):
+    def __call__(_op, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 
 class _contiguous_operator(Operator):
     def __call__(_op, self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
@@ -8162,11 +9518,110 @@ class _randperm_generator_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
+class _rand_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+
+class _rand_generator_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+
+class _randn_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+
+class _randn_generator_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+
+class _randint_out_operator(Operator):
+    def __call__(_op, high: int, size: Sequence[int], *, out: A) -> A: ...
+
+class _randint_generator_out_operator(Operator):
+    def __call__(_op, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+
+class _randint_low_out_operator(Operator):
+    def __call__(_op, low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
+
+class _randint_low_generator_out_operator(Operator):
+    def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+
+class _randperm_out_operator(Operator):
+    def __call__(_op, n: int, *, out: A) -> A: ...
+
+class _randperm_generator_out_operator(Operator):
+    def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
+
 class _uniform_default_operator(Operator):
     def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
-class _normal_default_operator(Operator):
+class _normal_functional_operator(Operator):
     def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _normal__operator(Operator):
+    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _normal_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        mean: float = 0.0,
+        std: float = 1.0,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _normal_Tensor_float_operator(Operator):
+    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _normal_Tensor_float_out_operator(Operator):
+    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _normal_float_Tensor_operator(Operator):
+    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None) -> A: ...
+
+class _normal_float_Tensor_out_operator(Operator):
+    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _normal_Tensor_Tensor_operator(Operator):
+    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None) -> A: ...
+
+class _normal_Tensor_Tensor_out_operator(Operator):
+    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _normal_float_float_operator(Operator):
+    def __call__(
+        _op,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _normal_float_float_out_operator(Operator):
+    def __call__(
+        _op,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _exponential_default_operator(Operator):
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _geometric_default_operator(Operator):
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+
+class _cauchy_default_operator(Operator):
+    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _log_normal_default_operator(Operator):
+    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 
 class _random_from_operator(Operator):
     def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None) -> A: ...
@@ -8191,6 +9646,22 @@ class _bernoulli_float_out_operator(Operator):
 
 class _bernoulli_Tensor_operator(Operator):
     def __call__(_op, self: A, p: A, *, generator: Generator | None = None) -> A: ...
+
+class _poisson_default_operator(Operator):
+    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
+
+class _binomial_default_operator(Operator):
+    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
+
+class _multinomial_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        num_samples: int,
+        replacement: bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> A: ...
 
 class _add_out_operator(Operator):
     def __call__(_op, self: A, other: A, *, alpha: Scalar = 1, out: A) -> A: ...
@@ -9526,6 +10997,9 @@ class _zero_out_operator(Operator):
 class _zero__operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
+class _clone_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
 class _uniform_out_operator(Operator):
     def __call__(
         _op,
@@ -9540,19 +11014,45 @@ class _uniform_out_operator(Operator):
 class _uniform__operator(Operator):
     def __call__(_op, self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
-class _normal_out_operator(Operator):
+class _exponential_out_operator(Operator):
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _exponential__operator(Operator):
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _geometric_out_operator(Operator):
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _geometric__operator(Operator):
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+
+class _cauchy_out_operator(Operator):
     def __call__(
         _op,
         self: A,
-        mean: float = 0.0,
-        std: float = 1.0,
+        median: float = 0.0,
+        sigma: float = 1.0,
         *,
         generator: Generator | None = None,
         out: A,
     ) -> A: ...
 
-class _normal__operator(Operator):
-    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class _cauchy__operator(Operator):
+    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _log_normal_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        mean: float = 1.0,
+        std: float = 2.0,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _log_normal__operator(Operator):
+    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
 
 class _random_from_out_operator(Operator):
     def __call__(_op, self: A, from_: int, to: int | None, *, generator: Generator | None = None, out: A) -> A: ...
@@ -9580,6 +11080,23 @@ class _bernoulli_Tensor_out_operator(Operator):
 
 class _bernoulli__Tensor_operator(Operator):
     def __call__(_op, self: A, p: A, *, generator: Generator | None = None) -> A: ...
+
+class _poisson_out_operator(Operator):
+    def __call__(_op, self: A, generator: Generator | None = None, *, out: A) -> A: ...
+
+class _binomial_out_operator(Operator):
+    def __call__(_op, count: A, prob: A, generator: Generator | None = None, *, out: A) -> A: ...
+
+class _multinomial_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        num_samples: int,
+        replacement: bool = False,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
 
 class _add_call(Packet):
     @overload
@@ -14556,6 +16073,7 @@ class _adaptive_max_pool1d_packet(_adaptive_max_pool1d_call):
     default: _adaptive_max_pool1d_operator
 
 class _empty_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -14566,9 +16084,12 @@ class _empty_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _empty_packet(_empty_call):
     memory_format: _empty_memory_format_operator
+    out: _empty_out_operator
 
 class _empty_strided_call(Packet):
     def __call__(
@@ -14586,6 +16107,7 @@ class _empty_strided_packet(_empty_strided_call):
     default: _empty_strided_operator
 
 class _zeros_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -14595,11 +16117,15 @@ class _zeros_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
 
 class _zeros_packet(_zeros_call):
-    default: _zeros_operator
+    default: _zeros_default_operator
+    out: _zeros_out_operator
 
 class _ones_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -14609,11 +16135,15 @@ class _ones_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
 
 class _ones_packet(_ones_call):
-    default: _ones_operator
+    default: _ones_default_operator
+    out: _ones_out_operator
 
 class _full_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -14624,9 +16154,12 @@ class _full_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 
 class _full_packet(_full_call):
-    default: _full_operator
+    default: _full_default_operator
+    out: _full_out_operator
 
 class _scalar_tensor_call(Packet):
     def __call__(
@@ -14676,13 +16209,20 @@ class _arange_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, end: Scalar, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: Scalar, end: Scalar, step: Scalar = 1, *, out: A) -> A: ...
 
 class _arange_packet(_arange_call):
     default: _arange_default_operator
     start: _arange_start_operator
     start_step: _arange_start_step_operator
+    out: _arange_out_operator
+    start_out: _arange_start_out_operator
 
 class _linspace_call(Packet):
+    @overload
     def __call__(
         _op,
         start: Scalar,
@@ -14694,9 +16234,51 @@ class _linspace_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        start: A,
+        end: A,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        start: A,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        start: Scalar,
+        end: A,
+        steps: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(_op, start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
 
 class _linspace_packet(_linspace_call):
-    default: _linspace_operator
+    default: _linspace_default_operator
+    Tensor_Tensor: _linspace_Tensor_Tensor_operator
+    Tensor_Scalar: _linspace_Tensor_Scalar_operator
+    Scalar_Tensor: _linspace_Scalar_Tensor_operator
+    out: _linspace_out_operator
 
 class _eye_call(Packet):
     @overload
@@ -14720,12 +16302,103 @@ class _eye_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, n: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, n: int, m: int, *, out: A) -> A: ...
 
 class _eye_packet(_eye_call):
     default: _eye_default_operator
     m: _eye_m_operator
+    out: _eye_out_operator
+    m_out: _eye_m_out_operator
+
+class _logspace_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        start: A,
+        end: A,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        start: A,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        start: Scalar,
+        end: A,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(_op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
+class _logspace_packet(_logspace_call):
+    default: _logspace_default_operator
+    Tensor_Tensor: _logspace_Tensor_Tensor_operator
+    Tensor_Scalar: _logspace_Tensor_Scalar_operator
+    Scalar_Tensor: _logspace_Scalar_Tensor_operator
+    out: _logspace_out_operator
+
+class _empty_permuted_call(Packet):
+    def __call__(
+        _op,
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _empty_permuted_packet(_empty_permuted_call):
+    default: _empty_permuted_operator
+
+class _vander_call(Packet):
+    def __call__(_op, x: A, N: int | None = None, increasing: bool = False) -> A: ...
+
+class _vander_packet(_vander_call):
+    default: _vander_operator
 
 class _empty_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14736,11 +16409,15 @@ class _empty_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _empty_like_packet(_empty_like_call):
-    default: _empty_like_operator
+    default: _empty_like_default_operator
+    out: _empty_like_out_operator
 
 class _zeros_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14751,11 +16428,15 @@ class _zeros_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _zeros_like_packet(_zeros_like_call):
-    default: _zeros_like_operator
+    default: _zeros_like_default_operator
+    out: _zeros_like_out_operator
 
 class _ones_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14766,11 +16447,15 @@ class _ones_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _ones_like_packet(_ones_like_call):
-    default: _ones_like_operator
+    default: _ones_like_default_operator
+    out: _ones_like_out_operator
 
 class _full_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14782,11 +16467,15 @@ class _full_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _full_like_packet(_full_like_call):
-    default: _full_like_operator
+    default: _full_like_default_operator
+    out: _full_like_out_operator
 
 class _rand_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14797,11 +16486,28 @@ class _rand_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _rand_like_packet(_rand_like_call):
-    default: _rand_like_operator
+    default: _rand_like_default_operator
+    generator: _rand_like_generator_operator
+    out: _rand_like_out_operator
 
 class _randn_like_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -14812,9 +16518,112 @@ class _randn_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _randn_like_packet(_randn_like_call):
-    default: _randn_like_operator
+    default: _randn_like_default_operator
+    generator: _randn_like_generator_operator
+    out: _randn_like_out_operator
+
+class _randint_like_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> A: ...
+
+class _randint_like_packet(_randint_like_call):
+    default: _randint_like_default_operator
+    Tensor: _randint_like_Tensor_operator
+    low_dtype: _randint_like_low_dtype_operator
+    generator: _randint_like_generator_operator
+    Tensor_generator: _randint_like_Tensor_generator_operator
+    low_generator_dtype: _randint_like_low_generator_dtype_operator
 
 class _new_empty_call(Packet):
     def __call__(
@@ -14893,6 +16702,181 @@ class _new_full_call(Packet):
 class _new_full_packet(_new_full_call):
     default: _new_full_operator
 
+class _hann_window_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hann_window_packet(_hann_window_call):
+    default: _hann_window_default_operator
+    periodic: _hann_window_periodic_operator
+
+class _hamming_window_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        beta: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _hamming_window_packet(_hamming_window_call):
+    default: _hamming_window_default_operator
+    periodic: _hamming_window_periodic_operator
+    periodic_alpha: _hamming_window_periodic_alpha_operator
+    periodic_alpha_beta: _hamming_window_periodic_alpha_beta_operator
+
+class _bartlett_window_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _bartlett_window_packet(_bartlett_window_call):
+    default: _bartlett_window_default_operator
+    periodic: _bartlett_window_periodic_operator
+
+class _blackman_window_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _blackman_window_packet(_blackman_window_call):
+    default: _blackman_window_default_operator
+    periodic: _blackman_window_periodic_operator
+
+class _kaiser_window_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        window_length: int,
+        periodic: bool,
+        beta: float,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _kaiser_window_packet(_kaiser_window_call):
+    default: _kaiser_window_default_operator
+    periodic: _kaiser_window_periodic_operator
+    beta: _kaiser_window_beta_operator
+
 class _copy_call(Packet):
     @overload
     def __call__(_op, self: A, src: A, non_blocking: bool = False) -> A: ...
@@ -14930,10 +16914,26 @@ class _zero_packet(_zero_call):
     out: _zero_out_operator
 
 class _clone_call(Packet):
+    @overload
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
 class _clone_packet(_clone_call):
-    default: _clone_operator
+    default: _clone_default_operator
+    out: _clone_out_operator
+
+class _lift_fresh_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _lift_fresh_packet(_lift_fresh_call):
+    default: _lift_fresh_operator
+
+class _fill_diagonal__call(Packet):
+    def __call__(_op, self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
+
+class _fill_diagonal__packet(_fill_diagonal__call):
+    default: _fill_diagonal__operator
 
 class _contiguous_call(Packet):
     def __call__(_op, self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
@@ -15052,10 +17052,16 @@ class _rand_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 
 class _rand_packet(_rand_call):
     default: _rand_default_operator
     generator: _rand_generator_operator
+    out: _rand_out_operator
+    generator_out: _rand_generator_out_operator
 
 class _randn_call(Packet):
     @overload
@@ -15079,10 +17085,16 @@ class _randn_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, out: A) -> A: ...
+    @overload
+    def __call__(_op, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 
 class _randn_packet(_randn_call):
     default: _randn_default_operator
     generator: _randn_generator_operator
+    out: _randn_out_operator
+    generator_out: _randn_generator_out_operator
 
 class _randint_call(Packet):
     @overload
@@ -15133,12 +17145,24 @@ class _randint_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, high: int, size: Sequence[int], *, out: A) -> A: ...
+    @overload
+    def __call__(_op, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
+    @overload
+    def __call__(_op, low: int, high: int, size: Sequence[int], *, out: A) -> A: ...
+    @overload
+    def __call__(_op, low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: A) -> A: ...
 
 class _randint_packet(_randint_call):
     default: _randint_default_operator
     generator: _randint_generator_operator
     low: _randint_low_operator
     low_generator: _randint_low_generator_operator
+    out: _randint_out_operator
+    generator_out: _randint_generator_out_operator
+    low_out: _randint_low_out_operator
+    low_generator_out: _randint_low_generator_out_operator
 
 class _randperm_call(Packet):
     @overload
@@ -15162,10 +17186,16 @@ class _randperm_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, n: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, n: int, *, generator: Generator | None, out: A) -> A: ...
 
 class _randperm_packet(_randperm_call):
     default: _randperm_default_operator
     generator: _randperm_generator_operator
+    out: _randperm_out_operator
+    generator_out: _randperm_generator_out_operator
 
 class _uniform_call(Packet):
     @overload
@@ -15185,9 +17215,19 @@ class _uniform_packet(_uniform_call):
     default: _uniform_default_operator
     out: _uniform_out_operator
 
-class _normal_call(Packet):
-    @overload
+class _normal_functional_call(Packet):
     def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _normal_functional_packet(_normal_functional_call):
+    default: _normal_functional_operator
+
+class _normal__call(Packet):
+    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _normal__packet(_normal__call):
+    default: _normal__operator
+
+class _normal_call(Packet):
     @overload
     def __call__(
         _op,
@@ -15198,10 +17238,108 @@ class _normal_call(Packet):
         generator: Generator | None = None,
         out: A,
     ) -> A: ...
+    @overload
+    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, mean: A, std: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+    @overload
+    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, mean: float, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+    @overload
+    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, mean: A, std: A, *, generator: Generator | None = None, out: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
 
 class _normal_packet(_normal_call):
-    default: _normal_default_operator
     out: _normal_out_operator
+    Tensor_float: _normal_Tensor_float_operator
+    Tensor_float_out: _normal_Tensor_float_out_operator
+    float_Tensor: _normal_float_Tensor_operator
+    float_Tensor_out: _normal_float_Tensor_out_operator
+    Tensor_Tensor: _normal_Tensor_Tensor_operator
+    Tensor_Tensor_out: _normal_Tensor_Tensor_out_operator
+    float_float: _normal_float_float_operator
+    float_float_out: _normal_float_float_out_operator
+
+class _exponential_call(Packet):
+    @overload
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _exponential_packet(_exponential_call):
+    default: _exponential_default_operator
+    out: _exponential_out_operator
+
+class _geometric_call(Packet):
+    @overload
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None, out: A) -> A: ...
+
+class _geometric_packet(_geometric_call):
+    default: _geometric_default_operator
+    out: _geometric_out_operator
+
+class _cauchy_call(Packet):
+    @overload
+    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        median: float = 0.0,
+        sigma: float = 1.0,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _cauchy_packet(_cauchy_call):
+    default: _cauchy_default_operator
+    out: _cauchy_out_operator
+
+class _log_normal_call(Packet):
+    @overload
+    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        mean: float = 1.0,
+        std: float = 2.0,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _log_normal_packet(_log_normal_call):
+    default: _log_normal_default_operator
+    out: _log_normal_out_operator
 
 class _random_call(Packet):
     @overload
@@ -15255,6 +17393,51 @@ class _bernoulli__call(Packet):
 class _bernoulli__packet(_bernoulli__call):
     float: _bernoulli__float_operator
     Tensor: _bernoulli__Tensor_operator
+
+class _poisson_call(Packet):
+    @overload
+    def __call__(_op, self: A, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, generator: Generator | None = None, *, out: A) -> A: ...
+
+class _poisson_packet(_poisson_call):
+    default: _poisson_default_operator
+    out: _poisson_out_operator
+
+class _binomial_call(Packet):
+    @overload
+    def __call__(_op, count: A, prob: A, generator: Generator | None = None) -> A: ...
+    @overload
+    def __call__(_op, count: A, prob: A, generator: Generator | None = None, *, out: A) -> A: ...
+
+class _binomial_packet(_binomial_call):
+    default: _binomial_default_operator
+    out: _binomial_out_operator
+
+class _multinomial_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        num_samples: int,
+        replacement: bool = False,
+        *,
+        generator: Generator | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        num_samples: int,
+        replacement: bool = False,
+        *,
+        generator: Generator | None = None,
+        out: A,
+    ) -> A: ...
+
+class _multinomial_packet(_multinomial_call):
+    default: _multinomial_default_operator
+    out: _multinomial_out_operator
 
 class _add__call(Packet):
     @overload
@@ -16004,11 +18187,29 @@ class _uniform__call(Packet):
 class _uniform__packet(_uniform__call):
     default: _uniform__operator
 
-class _normal__call(Packet):
-    def __call__(_op, self: A, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> A: ...
+class _exponential__call(Packet):
+    def __call__(_op, self: A, lambd: float = 1.0, *, generator: Generator | None = None) -> A: ...
 
-class _normal__packet(_normal__call):
-    default: _normal__operator
+class _exponential__packet(_exponential__call):
+    default: _exponential__operator
+
+class _geometric__call(Packet):
+    def __call__(_op, self: A, p: float, *, generator: Generator | None = None) -> A: ...
+
+class _geometric__packet(_geometric__call):
+    default: _geometric__operator
+
+class _cauchy__call(Packet):
+    def __call__(_op, self: A, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> A: ...
+
+class _cauchy__packet(_cauchy__call):
+    default: _cauchy__operator
+
+class _log_normal__call(Packet):
+    def __call__(_op, self: A, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> A: ...
+
+class _log_normal__packet(_log_normal__call):
+    default: _log_normal__operator
 
 class _random__call(Packet):
     @overload
@@ -16442,21 +18643,32 @@ class Namespace:
     arange: _arange_packet
     linspace: _linspace_packet
     eye: _eye_packet
+    logspace: _logspace_packet
+    empty_permuted: _empty_permuted_packet
+    vander: _vander_packet
     empty_like: _empty_like_packet
     zeros_like: _zeros_like_packet
     ones_like: _ones_like_packet
     full_like: _full_like_packet
     rand_like: _rand_like_packet
     randn_like: _randn_like_packet
+    randint_like: _randint_like_packet
     new_empty: _new_empty_packet
     new_empty_strided: _new_empty_strided_packet
     new_zeros: _new_zeros_packet
     new_ones: _new_ones_packet
     new_full: _new_full_packet
+    hann_window: _hann_window_packet
+    hamming_window: _hamming_window_packet
+    bartlett_window: _bartlett_window_packet
+    blackman_window: _blackman_window_packet
+    kaiser_window: _kaiser_window_packet
     copy: _copy_packet
     fill: _fill_packet
     zero: _zero_packet
     clone: _clone_packet
+    lift_fresh: _lift_fresh_packet
+    fill_diagonal_: _fill_diagonal__packet
     contiguous: _contiguous_packet
     resize_: _resize__packet
     _to_copy: __to_copy_packet
@@ -16469,10 +18681,19 @@ class Namespace:
     randint: _randint_packet
     randperm: _randperm_packet
     uniform: _uniform_packet
+    normal_functional: _normal_functional_packet
+    normal_: _normal__packet
     normal: _normal_packet
+    exponential: _exponential_packet
+    geometric: _geometric_packet
+    cauchy: _cauchy_packet
+    log_normal: _log_normal_packet
     random: _random_packet
     bernoulli: _bernoulli_packet
     bernoulli_: _bernoulli__packet
+    poisson: _poisson_packet
+    binomial: _binomial_packet
+    multinomial: _multinomial_packet
     add_: _add__packet
     sub_: _sub__packet
     mul_: _mul__packet
@@ -16577,5 +18798,8 @@ class Namespace:
     fill_: _fill__packet
     zero_: _zero__packet
     uniform_: _uniform__packet
-    normal_: _normal__packet
+    exponential_: _exponential__packet
+    geometric_: _geometric__packet
+    cauchy_: _cauchy__packet
+    log_normal_: _log_normal__packet
     random_: _random__packet

@@ -6,10 +6,9 @@ CPU kernels; errors carry its wording.
 
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.dropout import dropout_mask, native_dropout
 from opwright.rules.embedding import embedding
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.losses import (
