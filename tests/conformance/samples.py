@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import samples_creation
 import samples_indexing
 import samples_pointwise
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_views
@@ -17,6 +18,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_indexing.SAMPLES,
