@@ -28,9 +28,21 @@ def max_other(self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+# max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def max_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    result: Tensor = ops.maximum(self, other, out=out)
+    return result
+
+
 # min.other(Tensor self, Tensor other) -> Tensor
 def min_other(self: Tensor, other: Tensor) -> Tensor:
     result: Tensor = ops.minimum(self, other)
+    return result
+
+
+# min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    result: Tensor = ops.minimum(self, other, out=out)
     return result
 
 
@@ -46,6 +58,12 @@ def var_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) 
     return result
 
 
+# var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def var_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+    result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+    return result
+
+
 # std(Tensor self, bool unbiased=True) -> Tensor
 def std_default(self: Tensor, unbiased: bool) -> Tensor:
     result: Tensor = ops.std(self, None, correction=int(unbiased))
@@ -58,6 +76,12 @@ def std_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) 
     return result
 
 
+# std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+    result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+    return result
+
+
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     result: Tensor = ops.logsumexp(self, dim, keepdim)
@@ -67,6 +91,18 @@ def special_logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Te
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     result: Tensor = ops.logsumexp(self, dim, keepdim, out=out)
+    return result
+
+
+# dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
+def dist_default(self: Tensor, other: Tensor, p: Any) -> Tensor:
+    result: Tensor = ops.norm(ops.sub(self, other), p)
+    return result
+
+
+# dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def dist_out(self: Tensor, other: Tensor, p: Any, out: Tensor) -> Tensor:
+    result: Tensor = ops.norm(ops.sub(self, other), p, out=out)
     return result
 
 
@@ -119,7 +155,7 @@ def argsort_stable(self: Tensor, stable: bool, dim: int, descending: bool) -> Te
 
 
 # msort(Tensor self) -> Tensor
-def msort(self: Tensor) -> Tensor:
+def msort_default(self: Tensor) -> Tensor:
     result: Tensor = ops.sort(self, 0, False)[0]
     return result
 
@@ -130,9 +166,44 @@ def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, inte
     return result
 
 
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    result: Tensor = ops.quantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation, out=out)
+    return result
+
+
 # nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
     result: Tensor = ops.nanquantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation)
+    return result
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    result: Tensor = ops.nanquantile(
+        self,
+        ops.new_full(self, [], q),
+        dim,
+        keepdim,
+        interpolation=interpolation,
+        out=out,
+    )
     return result
 
 

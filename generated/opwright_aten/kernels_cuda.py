@@ -2418,6 +2418,100 @@ def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     return wrap(plan.lay_out(bins_kernels.histc(cp, self_, bins, min, max)))
 
 
+# histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
+#     Tensor bin_edges)
+def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, density: bool) -> tuple[Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    plan0 = rules.histogram(self.array, bins.array, weight_)
+    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
+    self_, bins_, weight_ = plan0.operands
+    result0, result1 = bins_kernels.histogram_between(cp, self_, bins_, weight_, density)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
+#     Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bins_tensor_out(
+    self: Tensor,
+    bins: Tensor,
+    weight: Tensor | None,
+    density: bool,
+    hist: Tensor,
+    bin_edges: Tensor,
+) -> tuple[Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    plan0 = rules.histogram(self.array, bins.array, weight_)
+    plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
+    self_, bins_, weight_ = plan0.operands
+    target0 = plan0.target(hist)
+    target1 = plan1.target(bin_edges)
+    result0, result1 = bins_kernels.histogram_between(cp, self_, bins_, weight_, density)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return hist, bin_edges
+
+
+# histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
+#     (Tensor hist, Tensor bin_edges)
+def histogram_bin_ct(
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+) -> tuple[Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    plan0 = rules.histogram(self.array, bins, weight_)
+    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
+    self_, bins_, weight_ = plan0.operands
+    result0, result1 = bins_kernels.histogram(cp, self_, bins_, range, weight_, density)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
+#     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bin_ct_out(
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    hist: Tensor,
+    bin_edges: Tensor,
+) -> tuple[Tensor, Tensor]:
+    weight_ = None if weight is None else weight.array
+    plan0 = rules.histogram(self.array, bins, weight_)
+    plan1 = rules.histogram(self.array, bins, weight_, edges=True)
+    self_, bins_, weight_ = plan0.operands
+    target0 = plan0.target(hist)
+    target1 = plan1.target(bin_edges)
+    result0, result1 = bins_kernels.histogram(cp, self_, bins_, range, weight_, density)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return hist, bin_edges
+
+
+# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.isin(elements.array, test_elements.array)
+    elements_, test_elements_ = plan.operands
+    return wrap(plan.lay_out(bins_kernels.isin(cp, elements_, test_elements_, assume_unique, invert)))
+
+
+# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.isin(elements.array, test_element)
+    elements_, test_element_ = plan.operands
+    return wrap(plan.lay_out(bins_kernels.isin(cp, elements_, test_element_, assume_unique, invert)))
+
+
+# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    plan = rules.isin(element, test_elements.array)
+    element_, test_elements_ = plan.operands
+    return wrap(plan.lay_out(bins_kernels.isin(cp, element_, test_elements_, assume_unique, invert)))
+
+
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
@@ -6038,6 +6132,54 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(cp, self_, bins, min, max), target)
+    return out
+
+
+# isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Tensor_Tensor_out(
+    elements: Tensor,
+    test_elements: Tensor,
+    assume_unique: bool,
+    invert: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.isin(elements.array, test_elements.array)
+    elements_, test_elements_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.isin(cp, elements_, test_elements_, assume_unique, invert), target)
+    return out
+
+
+# isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Tensor_Scalar_out(
+    elements: Tensor,
+    test_element: Any,
+    assume_unique: bool,
+    invert: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.isin(elements.array, test_element)
+    elements_, test_element_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.isin(cp, elements_, test_element_, assume_unique, invert), target)
+    return out
+
+
+# isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Scalar_Tensor_out(
+    element: Any,
+    test_elements: Tensor,
+    assume_unique: bool,
+    invert: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.isin(element, test_elements.array)
+    element_, test_elements_ = plan.operands
+    target = plan.target(out)
+    plan.store(bins_kernels.isin(cp, element_, test_elements_, assume_unique, invert), target)
     return out
 
 

@@ -120,6 +120,7 @@ __all__ = [
     "detach_",
     "diagonal",
     "diff",
+    "dist",
     "div",
     "div_",
     "dot",
@@ -164,6 +165,7 @@ __all__ = [
     "hardtanh_",
     "hinge_embedding_loss",
     "histc",
+    "histogram",
     "hsplit",
     "huber_loss",
     "im2col",
@@ -182,6 +184,7 @@ __all__ = [
     "index_select",
     "isclose",
     "isfinite",
+    "isin",
     "isnan",
     "kl_div",
     "kthvalue",
@@ -4114,11 +4117,42 @@ def max_other(self: Tensor, other: Tensor) -> Tensor:
 
 _max_other.stub = max_other
 
+_max_out = declare(
+    "aten::max.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="reductions.yaml:153",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def max_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _max_out.table[ARRAYS]
+        except KeyError:
+            return _max_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _max_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _max_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_max_out.stub = max_out
+
 _min_default = declare(
     "aten::min",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="reductions.yaml:153",
+    where="reductions.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4149,7 +4183,7 @@ _min_unary_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="reductions.yaml:157",
+    where="reductions.yaml:161",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4187,7 +4221,7 @@ _min_dim = declare(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="reductions.yaml:163",
+    where="reductions.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4232,7 +4266,7 @@ _min_dim_min = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("min", "Tensor"), ("min_indices", "Tensor")),
     kwarg_only=3,
-    where="reductions.yaml:167",
+    where="reductions.yaml:171",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4275,7 +4309,7 @@ _min_other = declare(
     "aten::min.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="reductions.yaml:175",
+    where="reductions.yaml:179",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4301,11 +4335,42 @@ def min_other(self: Tensor, other: Tensor) -> Tensor:
 
 _min_other.stub = min_other
 
+_min_out = declare(
+    "aten::min.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="reductions.yaml:184",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def min_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _min_out.table[ARRAYS]
+        except KeyError:
+            return _min_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _min_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _min_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_min_out.stub = min_out
+
 _var_default = declare(
     "aten::var",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="reductions.yaml:180",
+    where="reductions.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4337,7 +4402,7 @@ _var_dim = declare(
     "aten::var.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="reductions.yaml:185",
+    where="reductions.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4369,12 +4434,56 @@ def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
 
 _var_dim.stub = var_dim
 
+_var_out = declare(
+    "aten::var.out",
+    "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=4,
+    where="reductions.yaml:198",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def var_out(
+    self: Tensor,
+    dim: Sequence[int] | int | None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if dim is not None and not is_int_list(dim):
+        dim = _var_out.convert(1, dim)
+    if type(unbiased) is not bool:
+        unbiased = _var_out.convert(2, unbiased)
+    if type(keepdim) is not bool:
+        keepdim = _var_out.convert(3, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _var_out.table[ARRAYS]
+        except KeyError:
+            return _var_out.call(self, dim, unbiased, keepdim, out)
+        return kernel(self, dim, unbiased, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _var_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _var_out.call(self, dim, unbiased, keepdim, out)
+    return kernel(self, dim, unbiased, keepdim, out)
+
+
+_var_out.stub = var_out
+
 _var_correction = declare(
     "aten::var.correction",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="reductions.yaml:190",
+    where="reductions.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4416,7 +4525,7 @@ _std_default = declare(
     "aten::std",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="reductions.yaml:197",
+    where="reductions.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4448,7 +4557,7 @@ _std_dim = declare(
     "aten::std.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="reductions.yaml:202",
+    where="reductions.yaml:214",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4480,12 +4589,56 @@ def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True
 
 _std_dim.stub = std_dim
 
+_std_out = declare(
+    "aten::std.out",
+    "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=4,
+    where="reductions.yaml:219",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def std_out(
+    self: Tensor,
+    dim: Sequence[int] | int | None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if dim is not None and not is_int_list(dim):
+        dim = _std_out.convert(1, dim)
+    if type(unbiased) is not bool:
+        unbiased = _std_out.convert(2, unbiased)
+    if type(keepdim) is not bool:
+        keepdim = _std_out.convert(3, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _std_out.table[ARRAYS]
+        except KeyError:
+            return _std_out.call(self, dim, unbiased, keepdim, out)
+        return kernel(self, dim, unbiased, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _std_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _std_out.call(self, dim, unbiased, keepdim, out)
+    return kernel(self, dim, unbiased, keepdim, out)
+
+
+_std_out.stub = std_out
+
 _std_correction = declare(
     "aten::std.correction",
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="reductions.yaml:207",
+    where="reductions.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4528,7 +4681,7 @@ _nansum_default = declare(
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="reductions.yaml:214",
+    where="reductions.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4566,18 +4719,18 @@ def nansum_default(
 
 _nansum_default.stub = nansum_default
 
-_nanmean = declare(
+_nanmean_default = declare(
     "aten::nanmean",
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="reductions.yaml:221",
+    where="reductions.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-def nanmean(
+def nanmean_default(
     self: Tensor,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
@@ -4585,35 +4738,86 @@ def nanmean(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean.convert(1, dim)
+        dim = _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
-        keepdim = _nanmean.convert(2, keepdim)
+        keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
-        dtype = _nanmean.convert(3, dtype)
+        dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _nanmean.table[ARRAYS]
+            kernel = _nanmean_default.table[ARRAYS]
         except KeyError:
-            return _nanmean.call(self, dim, keepdim, dtype)
+            return _nanmean_default.call(self, dim, keepdim, dtype)
         return kernel(self, dim, keepdim, dtype)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nanmean.table[keys]
+        kernel = _nanmean_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nanmean.call(self, dim, keepdim, dtype)
+        return _nanmean_default.call(self, dim, keepdim, dtype)
     return kernel(self, dim, keepdim, dtype)
 
 
-_nanmean.stub = nanmean
+_nanmean_default.stub = nanmean_default
+
+_nanmean_out = declare(
+    "aten::nanmean.out",
+    "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="reductions.yaml:240",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
+#     Tensor(a!)
+def nanmean_out(
+    self: Tensor,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if dim is not None and not is_int_list(dim):
+        dim = _nanmean_out.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanmean_out.convert(2, keepdim)
+    if dtype is not None:
+        dtype = _nanmean_out.convert(3, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanmean_out.table[ARRAYS]
+        except KeyError:
+            return _nanmean_out.call(self, dim, keepdim, dtype, out)
+        return kernel(self, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanmean_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanmean_out.call(self, dim, keepdim, dtype, out)
+    return kernel(self, dim, keepdim, dtype, out)
+
+
+_nanmean_out.stub = nanmean_out
 
 _count_nonzero_dim_IntList = declare(
     "aten::count_nonzero.dim_IntList",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="reductions.yaml:224",
+    where="reductions.yaml:242",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4647,7 +4851,7 @@ _count_nonzero_default = declare(
     "aten::count_nonzero",
     "(Tensor self, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None)),
-    where="reductions.yaml:231",
+    where="reductions.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4679,7 +4883,7 @@ _logsumexp_default = declare(
     "aten::logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="reductions.yaml:238",
+    where="reductions.yaml:256",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4713,7 +4917,7 @@ _special_logsumexp_default = declare(
     "aten::special_logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="reductions.yaml:245",
+    where="reductions.yaml:263",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4748,7 +4952,7 @@ _special_logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="reductions.yaml:250",
+    where="reductions.yaml:268",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4791,7 +4995,7 @@ _aminmax_default = declare(
     "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
     kwarg_only=1,
-    where="reductions.yaml:255",
+    where="reductions.yaml:273",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4836,7 +5040,7 @@ _aminmax_out = declare(
     "Tensor(b!) max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("min", "Tensor"), ("max", "Tensor")),
     kwarg_only=1,
-    where="reductions.yaml:259",
+    where="reductions.yaml:277",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4886,7 +5090,7 @@ _linalg_vector_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="reductions.yaml:267",
+    where="reductions.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4932,7 +5136,7 @@ _norm_Scalar = declare(
     "aten::norm.Scalar",
     "(Tensor self, Scalar p=2) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar", 2)),
-    where="reductions.yaml:274",
+    where="reductions.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4965,7 +5169,7 @@ _norm_ScalarOpt_dtype = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType")),
     kwarg_only=2,
-    where="reductions.yaml:281",
+    where="reductions.yaml:299",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4998,7 +5202,7 @@ _norm_ScalarOpt_dim = declare(
     "aten::norm.ScalarOpt_dim",
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="reductions.yaml:288",
+    where="reductions.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5035,7 +5239,7 @@ _norm_ScalarOpt_dim_dtype = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool"), ("dtype", "ScalarType")),
     kwarg_only=4,
-    where="reductions.yaml:295",
+    where="reductions.yaml:313",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5087,7 +5291,7 @@ _norm_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="reductions.yaml:299",
+    where="reductions.yaml:317",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -5132,7 +5336,7 @@ _frobenius_norm_dim = declare(
     "aten::frobenius_norm.dim",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="reductions.yaml:305",
+    where="reductions.yaml:323",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5162,11 +5366,111 @@ def frobenius_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = F
 
 _frobenius_norm_dim.stub = frobenius_norm_dim
 
+_frobenius_norm_out = declare(
+    "aten::frobenius_norm.out",
+    "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="reductions.yaml:325",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    if not is_int_list(dim):
+        dim = _frobenius_norm_out.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _frobenius_norm_out.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _frobenius_norm_out.table[ARRAYS]
+        except KeyError:
+            return _frobenius_norm_out.call(self, dim, keepdim, out)
+        return kernel(self, dim, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _frobenius_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _frobenius_norm_out.call(self, dim, keepdim, out)
+    return kernel(self, dim, keepdim, out)
+
+
+_frobenius_norm_out.stub = frobenius_norm_out
+
+_dist_default = declare(
+    "aten::dist",
+    "(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2)),
+    where="reductions.yaml:327",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
+def dist_default(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+    if type(p) is not int and type(p) is not float:
+        p = _dist_default.convert(2, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _dist_default.table[ARRAYS]
+        except KeyError:
+            return _dist_default.call(self, other, p)
+        return kernel(self, other, p)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dist_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dist_default.call(self, other, p)
+    return kernel(self, other, p)
+
+
+_dist_default.stub = dist_default
+
+_dist_out = declare(
+    "aten::dist.out",
+    "(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
+    kwarg_only=3,
+    where="reductions.yaml:332",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+def dist_out(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor) -> Tensor:
+    if type(p) is not int and type(p) is not float:
+        p = _dist_out.convert(2, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _dist_out.table[ARRAYS]
+        except KeyError:
+            return _dist_out.call(self, other, p, out)
+        return kernel(self, other, p, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dist_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dist_out.call(self, other, p, out)
+    return kernel(self, other, p, out)
+
+
+_dist_out.stub = dist_out
+
 _var_mean_default = declare(
     "aten::var_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="reductions.yaml:307",
+    where="reductions.yaml:336",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5198,7 +5502,7 @@ _var_mean_dim = declare(
     "aten::var_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="reductions.yaml:311",
+    where="reductions.yaml:340",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5240,7 +5544,7 @@ _var_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="reductions.yaml:315",
+    where="reductions.yaml:344",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5282,7 +5586,7 @@ _std_mean_default = declare(
     "aten::std_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="reductions.yaml:323",
+    where="reductions.yaml:352",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5314,7 +5618,7 @@ _std_mean_dim = declare(
     "aten::std_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="reductions.yaml:327",
+    where="reductions.yaml:356",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5356,7 +5660,7 @@ _std_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="reductions.yaml:331",
+    where="reductions.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5399,7 +5703,7 @@ _cumsum_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="reductions.yaml:339",
+    where="reductions.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5434,7 +5738,7 @@ _cumprod_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="reductions.yaml:346",
+    where="reductions.yaml:375",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5476,7 +5780,7 @@ _cummax_default = declare(
     "aten::cummax",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="reductions.yaml:353",
+    where="reductions.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5518,7 +5822,7 @@ _cummax_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:357",
+    where="reductions.yaml:386",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -5559,7 +5863,7 @@ _cummin_default = declare(
     "aten::cummin",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="reductions.yaml:365",
+    where="reductions.yaml:394",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5601,7 +5905,7 @@ _cummin_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:369",
+    where="reductions.yaml:398",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -5634,7 +5938,7 @@ _logcumsumexp_default = declare(
     "aten::logcumsumexp",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="reductions.yaml:377",
+    where="reductions.yaml:406",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5662,7 +5966,7 @@ def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
 
 _logcumsumexp_default.stub = logcumsumexp_default
 
-_diff = declare(
+_diff_default = declare(
     "aten::diff",
     "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     (
@@ -5672,13 +5976,13 @@ _diff = declare(
         ("prepend", "Tensor?", None),
         ("append", "Tensor?", None),
     ),
-    where="reductions.yaml:384",
+    where="reductions.yaml:413",
     tags=("pt2_compliant_tag",),
 )
 
 
 # diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor
-def diff(
+def diff_default(
     self: Tensor,
     n: int = 1,
     dim: int = -1,
@@ -5686,9 +5990,9 @@ def diff(
     append: Tensor | None = None,
 ) -> Tensor:
     if type(n) is not int:
-        n = _diff.convert(1, n)
+        n = _diff_default.convert(1, n)
     if type(dim) is not int:
-        dim = _diff.convert(2, dim)
+        dim = _diff_default.convert(2, dim)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -5697,9 +6001,9 @@ def diff(
         and modes is None
     ):
         try:
-            kernel = _diff.table[ARRAYS]
+            kernel = _diff_default.table[ARRAYS]
         except KeyError:
-            return _diff.call(self, n, dim, prepend, append)
+            return _diff_default.call(self, n, dim, prepend, append)
         return kernel(self, n, dim, prepend, append)
     try:
         keys = self.keys
@@ -5709,20 +6013,80 @@ def diff(
             keys |= append.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _diff.table[keys]
+        kernel = _diff_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _diff.call(self, n, dim, prepend, append)
+        return _diff_default.call(self, n, dim, prepend, append)
     return kernel(self, n, dim, prepend, append)
 
 
-_diff.stub = diff
+_diff_default.stub = diff_default
+
+_diff_out = declare(
+    "aten::diff.out",
+    "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("n", "int", 1),
+        ("dim", "int", -1),
+        ("prepend", "Tensor?", None),
+        ("append", "Tensor?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="reductions.yaml:416",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
+def diff_out(
+    self: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(n) is not int:
+        n = _diff_out.convert(1, n)
+    if type(dim) is not int:
+        dim = _diff_out.convert(2, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (prepend is None or type(prepend) is ndarray)
+        and (append is None or type(append) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _diff_out.table[ARRAYS]
+        except KeyError:
+            return _diff_out.call(self, n, dim, prepend, append, out)
+        return kernel(self, n, dim, prepend, append, out)
+    try:
+        keys = self.keys | out.keys
+        if prepend is not None:
+            keys |= prepend.keys
+        if append is not None:
+            keys |= append.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diff_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diff_out.call(self, n, dim, prepend, append, out)
+    return kernel(self, n, dim, prepend, append, out)
+
+
+_diff_out.stub = diff_out
 
 _trapezoid_x = declare(
     "aten::trapezoid.x",
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="reductions.yaml:387",
+    where="reductions.yaml:418",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5755,7 +6119,7 @@ _trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="reductions.yaml:389",
+    where="reductions.yaml:420",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5790,7 +6154,7 @@ _trapz_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="reductions.yaml:391",
+    where="reductions.yaml:422",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5823,7 +6187,7 @@ _trapz_dx = declare(
     "(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "float", 1.0), ("dim", "int", -1)),
     kwarg_only=1,
-    where="reductions.yaml:395",
+    where="reductions.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5858,7 +6222,7 @@ _cumulative_trapezoid_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="reductions.yaml:399",
+    where="reductions.yaml:430",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5891,7 +6255,7 @@ _cumulative_trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="reductions.yaml:401",
+    where="reductions.yaml:432",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5920,6 +6284,40 @@ def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tens
 
 
 _cumulative_trapezoid_dx.stub = cumulative_trapezoid_dx
+
+_sum_to_size = declare(
+    "aten::sum_to_size",
+    "(Tensor self, SymInt[] size) -> Tensor",
+    (("self", "Tensor"), ("size", "SymInt[]")),
+    where="reductions.yaml:434",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# sum_to_size(Tensor self, SymInt[] size) -> Tensor
+def sum_to_size(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _sum_to_size.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _sum_to_size.table[ARRAYS]
+        except KeyError:
+            return _sum_to_size.call(self, size)
+        return kernel(self, size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _sum_to_size.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _sum_to_size.call(self, size)
+    return kernel(self, size)
+
+
+_sum_to_size.stub = sum_to_size
 
 
 class sort_default_result(NamedTuple):
@@ -6203,35 +6601,103 @@ def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: boo
 
 _argsort_stable.stub = argsort_stable
 
-_msort = declare(
+_argsort_stable_out = declare(
+    "aten::argsort.stable_out",
+    "(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("stable", "bool"), ("dim", "int", -1), ("descending", "bool", False), ("out", "Tensor")),
+    kwarg_only=1,
+    where="sorting.yaml:35",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)
+def argsort_stable_out(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor) -> Tensor:
+    if type(stable) is not bool:
+        stable = _argsort_stable_out.convert(1, stable)
+    if type(dim) is not int:
+        dim = _argsort_stable_out.convert(2, dim)
+    if type(descending) is not bool:
+        descending = _argsort_stable_out.convert(3, descending)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _argsort_stable_out.table[ARRAYS]
+        except KeyError:
+            return _argsort_stable_out.call(self, stable, dim, descending, out)
+        return kernel(self, stable, dim, descending, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _argsort_stable_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _argsort_stable_out.call(self, stable, dim, descending, out)
+    return kernel(self, stable, dim, descending, out)
+
+
+_argsort_stable_out.stub = argsort_stable_out
+
+_msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:36",
+    where="sorting.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
 
 # msort(Tensor self) -> Tensor
-def msort(self: Tensor) -> Tensor:
+def msort_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _msort.table[ARRAYS]
+            kernel = _msort_default.table[ARRAYS]
         except KeyError:
-            return _msort.call(self)
+            return _msort_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _msort.table[keys]
+        kernel = _msort_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _msort.call(self)
+        return _msort_default.call(self)
     return kernel(self)
 
 
-_msort.stub = msort
+_msort_default.stub = msort_default
+
+_msort_out = declare(
+    "aten::msort.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="sorting.yaml:42",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _msort_out.table[ARRAYS]
+        except KeyError:
+            return _msort_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _msort_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _msort_out.call(self, out)
+    return kernel(self, out)
+
+
+_msort_out.stub = msort_out
 
 
 class topk_default_result(NamedTuple):
@@ -6245,7 +6711,7 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="sorting.yaml:41",
+    where="sorting.yaml:44",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6302,7 +6768,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:45",
+    where="sorting.yaml:48",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6359,7 +6825,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:51",
+    where="sorting.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6413,7 +6879,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:55",
+    where="sorting.yaml:58",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6459,7 +6925,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:61",
+    where="sorting.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6497,7 +6963,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:68",
+    where="sorting.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6542,7 +7008,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:72",
+    where="sorting.yaml:75",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6585,7 +7051,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:80",
+    where="sorting.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6623,7 +7089,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:87",
+    where="sorting.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6668,7 +7134,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:91",
+    where="sorting.yaml:94",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6719,7 +7185,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:99",
+    where="sorting.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6764,7 +7230,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:103",
+    where="sorting.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6814,7 +7280,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:111",
+    where="sorting.yaml:114",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6853,6 +7319,60 @@ def quantile_default(
 
 _quantile_default.stub = quantile_default
 
+_quantile_out = declare(
+    "aten::quantile.out",
+    "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "Tensor"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:117",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
+#     out) -> Tensor(a!)
+def quantile_out(
+    self: Tensor,
+    q: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(q) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | q.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_out.stub = quantile_out
+
 _quantile_scalar = declare(
     "aten::quantile.scalar",
     "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -6864,7 +7384,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:114",
+    where="sorting.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6905,6 +7425,62 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -6916,7 +7492,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:119",
+    where="sorting.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6955,6 +7531,60 @@ def nanquantile_default(
 
 _nanquantile_default.stub = nanquantile_default
 
+_nanquantile_out = declare(
+    "aten::nanquantile.out",
+    "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "Tensor"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:131",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_out(
+    self: Tensor,
+    q: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(q) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | q.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_out.stub = nanquantile_out
+
 _nanquantile_scalar = declare(
     "aten::nanquantile.scalar",
     "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -6966,7 +7596,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:122",
+    where="sorting.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7007,11 +7637,67 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:138",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
 __unique = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:127",
+    where="sorting.yaml:142",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7045,7 +7731,7 @@ __unique2 = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:132",
+    where="sorting.yaml:147",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7094,7 +7780,7 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:137",
+    where="sorting.yaml:152",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7139,7 +7825,7 @@ _unique_consecutive = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:142",
+    where="sorting.yaml:157",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7181,7 +7867,7 @@ _unique_dim_consecutive = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:147",
+    where="sorting.yaml:162",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7232,7 +7918,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:152",
+    where="sorting.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7293,7 +7979,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:158",
+    where="sorting.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7343,7 +8029,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:164",
+    where="sorting.yaml:179",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7378,7 +8064,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:170",
+    where="sorting.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7414,7 +8100,7 @@ _bincount = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:176",
+    where="sorting.yaml:191",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -7448,7 +8134,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:182",
+    where="sorting.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7479,6 +8165,393 @@ def histc_default(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 
 
 
 _histc_default.stub = histc_default
+
+
+class histogram_bins_tensor_result(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+    __repr__ = show_result
+
+
+_histogram_bins_tensor = declare(
+    "aten::histogram.bins_tensor",
+    "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
+    kwarg_only=2,
+    where="sorting.yaml:204",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
+#     Tensor bin_edges)
+def histogram_bins_tensor(
+    self: Tensor,
+    bins: Tensor,
+    *,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> histogram_bins_tensor_result:
+    if type(density) is not bool:
+        density = _histogram_bins_tensor.convert(3, density)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(bins) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _histogram_bins_tensor.table[ARRAYS]
+        except KeyError:
+            return _histogram_bins_tensor.call(self, bins, weight, density)
+        return histogram_bins_tensor_result(*kernel(self, bins, weight, density))
+    try:
+        keys = self.keys | bins.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _histogram_bins_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _histogram_bins_tensor.call(self, bins, weight, density)
+    return histogram_bins_tensor_result(*kernel(self, bins, weight, density))
+
+
+_histogram_bins_tensor.stub = histogram_bins_tensor
+_histogram_bins_tensor.result = histogram_bins_tensor_result
+
+
+class histogram_bins_tensor_out_result(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+    __repr__ = show_result
+
+
+_histogram_bins_tensor_out = declare(
+    "aten::histogram.bins_tensor_out",
+    "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist, Tensor(b!) bin_edges) "
+    "-> (Tensor(a!) hist, Tensor(b!) bin_edges)",
+    (
+        ("self", "Tensor"),
+        ("bins", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("density", "bool", False),
+        ("hist", "Tensor"),
+        ("bin_edges", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:208",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
+#     Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bins_tensor_out(
+    self: Tensor,
+    bins: Tensor,
+    *,
+    weight: Tensor | None = None,
+    density: bool = False,
+    hist: Tensor,
+    bin_edges: Tensor,
+) -> histogram_bins_tensor_out_result:
+    if type(density) is not bool:
+        density = _histogram_bins_tensor_out.convert(3, density)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(bins) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(hist) is ndarray
+        and type(bin_edges) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _histogram_bins_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _histogram_bins_tensor_out.call(self, bins, weight, density, hist, bin_edges)
+        return histogram_bins_tensor_out_result(*kernel(self, bins, weight, density, hist, bin_edges))
+    try:
+        keys = self.keys | bins.keys | hist.keys | bin_edges.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _histogram_bins_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _histogram_bins_tensor_out.call(self, bins, weight, density, hist, bin_edges)
+    return histogram_bins_tensor_out_result(*kernel(self, bins, weight, density, hist, bin_edges))
+
+
+_histogram_bins_tensor_out.stub = histogram_bins_tensor_out
+_histogram_bins_tensor_out.result = histogram_bins_tensor_out_result
+
+
+class histogram_bin_ct_result(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+    __repr__ = show_result
+
+
+_histogram_bin_ct = declare(
+    "aten::histogram.bin_ct",
+    "(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+    "Tensor bin_edges)",
+    (
+        ("self", "Tensor"),
+        ("bins", "int", 100),
+        ("range", "float[]?", None),
+        ("weight", "Tensor?", None),
+        ("density", "bool", False),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:214",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
+#     (Tensor hist, Tensor bin_edges)
+def histogram_bin_ct(
+    self: Tensor,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> histogram_bin_ct_result:
+    if type(bins) is not int:
+        bins = _histogram_bin_ct.convert(1, bins)
+    if range is not None:
+        range = _histogram_bin_ct.convert(2, range)
+    if type(density) is not bool:
+        density = _histogram_bin_ct.convert(4, density)
+    modes = active_modes()
+    if type(self) is ndarray and (weight is None or type(weight) is ndarray) and modes is None:
+        try:
+            kernel = _histogram_bin_ct.table[ARRAYS]
+        except KeyError:
+            return _histogram_bin_ct.call(self, bins, range, weight, density)
+        return histogram_bin_ct_result(*kernel(self, bins, range, weight, density))
+    try:
+        keys = self.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _histogram_bin_ct.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _histogram_bin_ct.call(self, bins, range, weight, density)
+    return histogram_bin_ct_result(*kernel(self, bins, range, weight, density))
+
+
+_histogram_bin_ct.stub = histogram_bin_ct
+_histogram_bin_ct.result = histogram_bin_ct_result
+
+
+class histogram_bin_ct_out_result(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+    __repr__ = show_result
+
+
+_histogram_bin_ct_out = declare(
+    "aten::histogram.bin_ct_out",
+    "(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor(a!) hist, "
+    "Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)",
+    (
+        ("self", "Tensor"),
+        ("bins", "int", 100),
+        ("range", "float[]?", None),
+        ("weight", "Tensor?", None),
+        ("density", "bool", False),
+        ("hist", "Tensor"),
+        ("bin_edges", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:218",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
+#     Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)
+def histogram_bin_ct_out(
+    self: Tensor,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    hist: Tensor,
+    bin_edges: Tensor,
+) -> histogram_bin_ct_out_result:
+    if type(bins) is not int:
+        bins = _histogram_bin_ct_out.convert(1, bins)
+    if range is not None:
+        range = _histogram_bin_ct_out.convert(2, range)
+    if type(density) is not bool:
+        density = _histogram_bin_ct_out.convert(4, density)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(hist) is ndarray
+        and type(bin_edges) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _histogram_bin_ct_out.table[ARRAYS]
+        except KeyError:
+            return _histogram_bin_ct_out.call(self, bins, range, weight, density, hist, bin_edges)
+        return histogram_bin_ct_out_result(*kernel(self, bins, range, weight, density, hist, bin_edges))
+    try:
+        keys = self.keys | hist.keys | bin_edges.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _histogram_bin_ct_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _histogram_bin_ct_out.call(self, bins, range, weight, density, hist, bin_edges)
+    return histogram_bin_ct_out_result(*kernel(self, bins, range, weight, density, hist, bin_edges))
+
+
+_histogram_bin_ct_out.stub = histogram_bin_ct_out
+_histogram_bin_ct_out.result = histogram_bin_ct_out_result
+
+_isin_Tensor_Tensor = declare(
+    "aten::isin.Tensor_Tensor",
+    "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
+    kwarg_only=2,
+    where="sorting.yaml:224",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Tensor(
+    elements: Tensor,
+    test_elements: Tensor,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Tensor_Tensor.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Tensor_Tensor.convert(3, invert)
+    modes = active_modes()
+    if type(elements) is ndarray and type(test_elements) is ndarray and modes is None:
+        try:
+            kernel = _isin_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _isin_Tensor_Tensor.call(elements, test_elements, assume_unique, invert)
+        return kernel(elements, test_elements, assume_unique, invert)
+    try:
+        keys = elements.keys | test_elements.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Tensor_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Tensor_Tensor.call(elements, test_elements, assume_unique, invert)
+    return kernel(elements, test_elements, assume_unique, invert)
+
+
+_isin_Tensor_Tensor.stub = isin_Tensor_Tensor
+
+_isin_Tensor_Scalar = declare(
+    "aten::isin.Tensor_Scalar",
+    "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
+    kwarg_only=2,
+    where="sorting.yaml:230",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Tensor_Scalar(
+    elements: Tensor,
+    test_element: Scalar,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    if type(test_element) is not int and type(test_element) is not float:
+        test_element = _isin_Tensor_Scalar.convert(1, test_element)
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Tensor_Scalar.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Tensor_Scalar.convert(3, invert)
+    modes = active_modes()
+    if type(elements) is ndarray and modes is None:
+        try:
+            kernel = _isin_Tensor_Scalar.table[ARRAYS]
+        except KeyError:
+            return _isin_Tensor_Scalar.call(elements, test_element, assume_unique, invert)
+        return kernel(elements, test_element, assume_unique, invert)
+    try:
+        keys = elements.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Tensor_Scalar.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Tensor_Scalar.call(elements, test_element, assume_unique, invert)
+    return kernel(elements, test_element, assume_unique, invert)
+
+
+_isin_Tensor_Scalar.stub = isin_Tensor_Scalar
+
+_isin_Scalar_Tensor = declare(
+    "aten::isin.Scalar_Tensor",
+    "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
+    kwarg_only=2,
+    where="sorting.yaml:236",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+def isin_Scalar_Tensor(
+    element: Scalar,
+    test_elements: Tensor,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor:
+    if type(element) is not int and type(element) is not float:
+        element = _isin_Scalar_Tensor.convert(0, element)
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Scalar_Tensor.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Scalar_Tensor.convert(3, invert)
+    modes = active_modes()
+    if type(test_elements) is ndarray and modes is None:
+        try:
+            kernel = _isin_Scalar_Tensor.table[ARRAYS]
+        except KeyError:
+            return _isin_Scalar_Tensor.call(element, test_elements, assume_unique, invert)
+        return kernel(element, test_elements, assume_unique, invert)
+    try:
+        keys = test_elements.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Scalar_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Scalar_Tensor.call(element, test_elements, assume_unique, invert)
+    return kernel(element, test_elements, assume_unique, invert)
+
+
+_isin_Scalar_Tensor.stub = isin_Scalar_Tensor
 
 _mm_default = declare(
     "aten::mm",
@@ -22782,7 +23855,7 @@ _var_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="reductions.yaml:190",
+    where="reductions.yaml:202",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -22833,7 +23906,7 @@ _std_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="reductions.yaml:207",
+    where="reductions.yaml:223",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -22884,7 +23957,7 @@ _nansum_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="reductions.yaml:214",
+    where="reductions.yaml:230",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -22928,7 +24001,7 @@ _count_nonzero_dim_IntList_out = declare(
     "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:224",
+    where="reductions.yaml:242",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -22963,7 +24036,7 @@ _count_nonzero_out = declare(
     "(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:231",
+    where="reductions.yaml:249",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -22996,7 +24069,7 @@ _logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="reductions.yaml:238",
+    where="reductions.yaml:256",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23039,7 +24112,7 @@ _linalg_vector_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="reductions.yaml:267",
+    where="reductions.yaml:285",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23087,7 +24160,7 @@ _norm_Scalar_out = declare(
     "(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:274",
+    where="reductions.yaml:292",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23120,7 +24193,7 @@ _norm_ScalarOpt_dtype_out = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType"), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:281",
+    where="reductions.yaml:299",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23154,7 +24227,7 @@ _norm_out = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="reductions.yaml:288",
+    where="reductions.yaml:306",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23199,7 +24272,7 @@ _var_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="reductions.yaml:315",
+    where="reductions.yaml:344",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23253,7 +24326,7 @@ _std_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="reductions.yaml:331",
+    where="reductions.yaml:360",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23299,7 +24372,7 @@ _cumsum_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:339",
+    where="reductions.yaml:368",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23334,7 +24407,7 @@ _cumsum_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="reductions.yaml:339",
+    where="reductions.yaml:368",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -23369,7 +24442,7 @@ _cumprod_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:346",
+    where="reductions.yaml:375",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23404,7 +24477,7 @@ _cumprod_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="reductions.yaml:346",
+    where="reductions.yaml:375",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -23439,7 +24512,7 @@ _logcumsumexp_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="reductions.yaml:377",
+    where="reductions.yaml:406",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23472,7 +24545,7 @@ _median_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:61",
+    where="sorting.yaml:64",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23503,7 +24576,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:80",
+    where="sorting.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23543,7 +24616,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:152",
+    where="sorting.yaml:167",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23607,7 +24680,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:158",
+    where="sorting.yaml:173",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23669,7 +24742,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:164",
+    where="sorting.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23718,7 +24791,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:170",
+    where="sorting.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23763,7 +24836,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:182",
+    where="sorting.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -23794,6 +24867,160 @@ def histc_out(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *
 
 
 _histc_out.stub = histc_out
+
+_isin_Tensor_Tensor_out = declare(
+    "aten::isin.Tensor_Tensor_out",
+    "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("elements", "Tensor"),
+        ("test_elements", "Tensor"),
+        ("assume_unique", "bool", False),
+        ("invert", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:224",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Tensor_Tensor_out(
+    elements: Tensor,
+    test_elements: Tensor,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Tensor_Tensor_out.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Tensor_Tensor_out.convert(3, invert)
+    modes = active_modes()
+    if type(elements) is ndarray and type(test_elements) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _isin_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
+        return kernel(elements, test_elements, assume_unique, invert, out)
+    try:
+        keys = elements.keys | test_elements.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
+    return kernel(elements, test_elements, assume_unique, invert, out)
+
+
+_isin_Tensor_Tensor_out.stub = isin_Tensor_Tensor_out
+
+_isin_Tensor_Scalar_out = declare(
+    "aten::isin.Tensor_Scalar_out",
+    "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("elements", "Tensor"),
+        ("test_element", "Scalar"),
+        ("assume_unique", "bool", False),
+        ("invert", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:230",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Tensor_Scalar_out(
+    elements: Tensor,
+    test_element: Scalar,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(test_element) is not int and type(test_element) is not float:
+        test_element = _isin_Tensor_Scalar_out.convert(1, test_element)
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Tensor_Scalar_out.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Tensor_Scalar_out.convert(3, invert)
+    modes = active_modes()
+    if type(elements) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _isin_Tensor_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
+        return kernel(elements, test_element, assume_unique, invert, out)
+    try:
+        keys = elements.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Tensor_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
+    return kernel(elements, test_element, assume_unique, invert, out)
+
+
+_isin_Tensor_Scalar_out.stub = isin_Tensor_Scalar_out
+
+_isin_Scalar_Tensor_out = declare(
+    "aten::isin.Scalar_Tensor_out",
+    "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("element", "Scalar"),
+        ("test_elements", "Tensor"),
+        ("assume_unique", "bool", False),
+        ("invert", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="sorting.yaml:236",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def isin_Scalar_Tensor_out(
+    element: Scalar,
+    test_elements: Tensor,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(element) is not int and type(element) is not float:
+        element = _isin_Scalar_Tensor_out.convert(0, element)
+    if type(assume_unique) is not bool:
+        assume_unique = _isin_Scalar_Tensor_out.convert(2, assume_unique)
+    if type(invert) is not bool:
+        invert = _isin_Scalar_Tensor_out.convert(3, invert)
+    modes = active_modes()
+    if type(test_elements) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _isin_Scalar_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
+        return kernel(element, test_elements, assume_unique, invert, out)
+    try:
+        keys = test_elements.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _isin_Scalar_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
+    return kernel(element, test_elements, assume_unique, invert, out)
+
+
+_isin_Scalar_Tensor_out.stub = isin_Scalar_Tensor_out
 
 _mm_out = declare(
     "aten::mm.out",
@@ -29327,7 +30554,7 @@ _argmin.stub = argmin
 _max = packet("aten::max")
 
 
-# max: default, unary_out, dim, dim_max, other
+# max: default, unary_out, dim, dim_max, other, out
 def max(*args: Any, **kwargs: Any) -> Any:
     return _max.call(args, kwargs)
 
@@ -29337,7 +30564,7 @@ _max.stub = max
 _min = packet("aten::min")
 
 
-# min: default, unary_out, dim, dim_min, other
+# min: default, unary_out, dim, dim_min, other, out
 def min(*args: Any, **kwargs: Any) -> Any:
     return _min.call(args, kwargs)
 
@@ -29347,7 +30574,7 @@ _min.stub = min
 _var = packet("aten::var")
 
 
-# var: default, dim, correction, correction_out
+# var: default, dim, out, correction, correction_out
 def var(*args: Any, **kwargs: Any) -> Any:
     return _var.call(args, kwargs)
 
@@ -29357,7 +30584,7 @@ _var.stub = var
 _std = packet("aten::std")
 
 
-# std: default, dim, correction, correction_out
+# std: default, dim, out, correction, correction_out
 def std(*args: Any, **kwargs: Any) -> Any:
     return _std.call(args, kwargs)
 
@@ -29403,7 +30630,44 @@ def nansum(
 
 _nansum.stub = nansum
 
-packet("aten::nanmean").stub = nanmean
+_nanmean = packet("aten::nanmean")
+
+
+# nanmean: default, out
+def nanmean(
+    self: Tensor,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
+    if dim is not None and not is_int_list(dim):
+        dim = _nanmean_default.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanmean_default.convert(2, keepdim)
+    if dtype is not None:
+        dtype = _nanmean_default.convert(3, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nanmean_default.table[ARRAYS]
+        except KeyError:
+            return _nanmean_default.call(self, dim, keepdim, dtype)
+        return kernel(self, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanmean_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanmean_default.call(self, dim, keepdim, dtype)
+    return kernel(self, dim, keepdim, dtype)
+
+
+_nanmean.stub = nanmean
 
 _count_nonzero = packet("aten::count_nonzero")
 
@@ -29572,8 +30836,63 @@ def norm(*args: Any, **kwargs: Any) -> Any:
 
 _norm.stub = norm
 
-frobenius_norm = frobenius_norm_dim
-packet("aten::frobenius_norm").stub = frobenius_norm
+_frobenius_norm = packet("aten::frobenius_norm")
+
+
+# frobenius_norm: dim, out
+def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _frobenius_norm.call((self, dim, keepdim), {"out": out})
+    if not is_int_list(dim):
+        dim = _frobenius_norm_dim.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _frobenius_norm_dim.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _frobenius_norm_dim.table[ARRAYS]
+        except KeyError:
+            return _frobenius_norm_dim.call(self, dim, keepdim)
+        return kernel(self, dim, keepdim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _frobenius_norm_dim.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _frobenius_norm_dim.call(self, dim, keepdim)
+    return kernel(self, dim, keepdim)
+
+
+_frobenius_norm.stub = frobenius_norm
+
+_dist = packet("aten::dist")
+
+
+# dist: default, out
+def dist(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _dist.call((self, other, p), {"out": out})
+    if type(p) is not int and type(p) is not float:
+        p = _dist_default.convert(2, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _dist_default.table[ARRAYS]
+        except KeyError:
+            return _dist_default.call(self, other, p)
+        return kernel(self, other, p)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dist_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dist_default.call(self, other, p)
+    return kernel(self, other, p)
+
+
+_dist.stub = dist
 
 _var_mean = packet("aten::var_mean")
 
@@ -29739,7 +31058,52 @@ def logcumsumexp(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
 
 _logcumsumexp.stub = logcumsumexp
 
-packet("aten::diff").stub = diff
+_diff = packet("aten::diff")
+
+
+# diff: default, out
+def diff(
+    self: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _diff.call((self, n, dim, prepend, append), {"out": out})
+    if type(n) is not int:
+        n = _diff_default.convert(1, n)
+    if type(dim) is not int:
+        dim = _diff_default.convert(2, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (prepend is None or type(prepend) is ndarray)
+        and (append is None or type(append) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _diff_default.table[ARRAYS]
+        except KeyError:
+            return _diff_default.call(self, n, dim, prepend, append)
+        return kernel(self, n, dim, prepend, append)
+    try:
+        keys = self.keys
+        if prepend is not None:
+            keys |= prepend.keys
+        if append is not None:
+            keys |= append.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diff_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diff_default.call(self, n, dim, prepend, append)
+    return kernel(self, n, dim, prepend, append)
+
+
+_diff.stub = diff
 
 _trapezoid = packet("aten::trapezoid")
 
@@ -29771,6 +31135,8 @@ def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
 
 _cumulative_trapezoid.stub = cumulative_trapezoid
 
+packet("aten::sum_to_size").stub = sum_to_size
+
 _sort = packet("aten::sort")
 
 
@@ -29784,14 +31150,38 @@ _sort.stub = sort
 _argsort = packet("aten::argsort")
 
 
-# argsort: default, stable
+# argsort: default, stable, stable_out
 def argsort(*args: Any, **kwargs: Any) -> Any:
     return _argsort.call(args, kwargs)
 
 
 _argsort.stub = argsort
 
-packet("aten::msort").stub = msort
+_msort = packet("aten::msort")
+
+
+# msort: default, out
+def msort(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _msort.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _msort_default.table[ARRAYS]
+        except KeyError:
+            return _msort_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _msort_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _msort_default.call(self)
+    return kernel(self)
+
+
+_msort.stub = msort
 
 _topk = packet("aten::topk")
 
@@ -29936,7 +31326,7 @@ _mode.stub = mode
 _quantile = packet("aten::quantile")
 
 
-# quantile: default, scalar
+# quantile: default, out, scalar, scalar_out
 def quantile(
     self: Tensor,
     q: Tensor | float,
@@ -29944,12 +31334,13 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Tensor:
+    out: Tensor | None = None,
+) -> Any:
     kind = type(q)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float:
+    if out is not None or (kind is not Tensor and kind is not ndarray):
+        if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
-        return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation})
+        return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
     if dim is not None and type(dim) is not int:
         dim = _quantile_default.convert(2, dim)
     if type(keepdim) is not bool:
@@ -29978,7 +31369,7 @@ _quantile.stub = quantile
 _nanquantile = packet("aten::nanquantile")
 
 
-# nanquantile: default, scalar
+# nanquantile: default, out, scalar, scalar_out
 def nanquantile(
     self: Tensor,
     q: Tensor | float,
@@ -29986,12 +31377,13 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
-) -> Tensor:
+    out: Tensor | None = None,
+) -> Any:
     kind = type(q)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float:
+    if out is not None or (kind is not Tensor and kind is not ndarray):
+        if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
-        return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation})
+        return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
     if dim is not None and type(dim) is not int:
         dim = _nanquantile_default.convert(2, dim)
     if type(keepdim) is not bool:
@@ -30164,6 +31556,26 @@ def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, ou
 
 
 _histc.stub = histc
+
+_histogram = packet("aten::histogram")
+
+
+# histogram: bins_tensor, bins_tensor_out, bin_ct, bin_ct_out
+def histogram(*args: Any, **kwargs: Any) -> Any:
+    return _histogram.call(args, kwargs)
+
+
+_histogram.stub = histogram
+
+_isin = packet("aten::isin")
+
+
+# isin: Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, Tensor_Tensor_out, Tensor_Scalar_out, Scalar_Tensor_out
+def isin(*args: Any, **kwargs: Any) -> Any:
+    return _isin.call(args, kwargs)
+
+
+_isin.stub = isin
 
 _mm = packet("aten::mm")
 

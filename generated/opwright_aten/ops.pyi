@@ -114,6 +114,7 @@ __all__ = [
     "detach_",
     "diagonal",
     "diff",
+    "dist",
     "div",
     "div_",
     "dot",
@@ -158,6 +159,7 @@ __all__ = [
     "hardtanh_",
     "hinge_embedding_loss",
     "histc",
+    "histogram",
     "hsplit",
     "huber_loss",
     "im2col",
@@ -176,6 +178,7 @@ __all__ = [
     "index_select",
     "isclose",
     "isfinite",
+    "isin",
     "isnan",
     "kl_div",
     "kthvalue",
@@ -479,6 +482,22 @@ class mode_values_result(NamedTuple, Generic[A]):
     values: A
     indices: A
 
+class histogram_bins_tensor_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: A
+
+class histogram_bins_tensor_out_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: A
+
+class histogram_bin_ct_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: A
+
+class histogram_bin_ct_out_result(NamedTuple, Generic[A]):
+    hist: A
+    bin_edges: A
+
 class log_sigmoid_forward_default_result(NamedTuple, Generic[A]):
     output: A
     buffer: A
@@ -623,13 +642,16 @@ def max_unary_out(self: A, *, out: A) -> A: ...
 def max_dim(self: A, dim: int, keepdim: bool = False) -> max_dim_result[A]: ...
 def max_dim_max(self: A, dim: int, keepdim: bool = False, *, max: A, max_values: A) -> max_dim_max_result[A]: ...
 def max_other(self: A, other: A) -> A: ...
+def max_out(self: A, other: A, *, out: A) -> A: ...
 def min_default(self: A) -> A: ...
 def min_unary_out(self: A, *, out: A) -> A: ...
 def min_dim(self: A, dim: int, keepdim: bool = False) -> min_dim_result[A]: ...
 def min_dim_min(self: A, dim: int, keepdim: bool = False, *, min: A, min_indices: A) -> min_dim_min_result[A]: ...
 def min_other(self: A, other: A) -> A: ...
+def min_out(self: A, other: A, *, out: A) -> A: ...
 def var_default(self: A, unbiased: bool = True) -> A: ...
 def var_dim(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+def var_out(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False, *, out: A) -> A: ...
 def var_correction(
     self: A,
     dim: Sequence[int] | int | None = None,
@@ -639,6 +661,7 @@ def var_correction(
 ) -> A: ...
 def std_default(self: A, unbiased: bool = True) -> A: ...
 def std_dim(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+def std_out(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False, *, out: A) -> A: ...
 def std_correction(
     self: A,
     dim: Sequence[int] | int | None = None,
@@ -653,12 +676,20 @@ def nansum_default(
     *,
     dtype: DTypeLike | None = None,
 ) -> A: ...
-def nanmean(
+def nanmean_default(
     self: A,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
+) -> A: ...
+def nanmean_out(
+    self: A,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
 ) -> A: ...
 def count_nonzero_dim_IntList(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
 def count_nonzero_default(self: A, dim: int | None = None) -> A: ...
@@ -696,6 +727,9 @@ def norm_dtype_out(
     out: A,
 ) -> A: ...
 def frobenius_norm_dim(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+def frobenius_norm_out(self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+def dist_default(self: A, other: A, p: Scalar = 2) -> A: ...
+def dist_out(self: A, other: A, p: Scalar = 2, *, out: A) -> A: ...
 def var_mean_default(self: A, unbiased: bool = True) -> tuple[A, A]: ...
 def var_mean_dim(
     self: A,
@@ -731,13 +765,15 @@ def cummax_out(self: A, dim: int, *, values: A, indices: A) -> cummax_out_result
 def cummin_default(self: A, dim: int) -> cummin_default_result[A]: ...
 def cummin_out(self: A, dim: int, *, values: A, indices: A) -> cummin_out_result[A]: ...
 def logcumsumexp_default(self: A, dim: int) -> A: ...
-def diff(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
+def diff_default(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
+def diff_out(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None, *, out: A) -> A: ...
 def trapezoid_x(y: A, x: A, *, dim: int = -1) -> A: ...
 def trapezoid_dx(y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
 def trapz_x(y: A, x: A, *, dim: int = -1) -> A: ...
 def trapz_dx(y: A, *, dx: float = 1.0, dim: int = -1) -> A: ...
 def cumulative_trapezoid_x(y: A, x: A, *, dim: int = -1) -> A: ...
 def cumulative_trapezoid_dx(y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
+def sum_to_size(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 def sort_default(self: A, dim: int = -1, descending: bool = False) -> sort_default_result[A]: ...
 def sort_values(
     self: A,
@@ -759,7 +795,9 @@ def sort_values_stable(
 ) -> sort_values_stable_result[A]: ...
 def argsort_default(self: A, dim: int = -1, descending: bool = False) -> A: ...
 def argsort_stable(self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
-def msort(self: A) -> A: ...
+def argsort_stable_out(self: A, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
+def msort_default(self: A) -> A: ...
+def msort_out(self: A, *, out: A) -> A: ...
 def topk_default(
     self: A,
     k: int,
@@ -817,6 +855,15 @@ def quantile_default(
     *,
     interpolation: str = "linear",
 ) -> A: ...
+def quantile_out(
+    self: A,
+    q: A,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
 def quantile_scalar(
     self: A,
     q: float,
@@ -824,6 +871,15 @@ def quantile_scalar(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+def quantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 def nanquantile_default(
     self: A,
@@ -833,6 +889,15 @@ def nanquantile_default(
     *,
     interpolation: str = "linear",
 ) -> A: ...
+def nanquantile_out(
+    self: A,
+    q: A,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
 def nanquantile_scalar(
     self: A,
     q: float,
@@ -840,6 +905,15 @@ def nanquantile_scalar(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+def nanquantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 def _unique(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
 def _unique2(
@@ -889,6 +963,55 @@ def bucketize_Tensor(self: A, boundaries: A, *, out_int32: bool = False, right: 
 def bucketize_Scalar(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 def bincount(self: A, weights: A | None = None, minlength: int = 0) -> A: ...
 def histc_default(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
+def histogram_bins_tensor(
+    self: A,
+    bins: A,
+    *,
+    weight: A | None = None,
+    density: bool = False,
+) -> histogram_bins_tensor_result[A]: ...
+def histogram_bins_tensor_out(
+    self: A,
+    bins: A,
+    *,
+    weight: A | None = None,
+    density: bool = False,
+    hist: A,
+    bin_edges: A,
+) -> histogram_bins_tensor_out_result[A]: ...
+def histogram_bin_ct(
+    self: A,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> histogram_bin_ct_result[A]: ...
+def histogram_bin_ct_out(
+    self: A,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+    hist: A,
+    bin_edges: A,
+) -> histogram_bin_ct_out_result[A]: ...
+def isin_Tensor_Tensor(elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+def isin_Tensor_Scalar(
+    elements: A,
+    test_element: Scalar,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> A: ...
+def isin_Scalar_Tensor(
+    element: Scalar,
+    test_elements: A,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> A: ...
 def mm_default(self: A, mat2: A) -> A: ...
 def bmm_default(self: A, mat2: A) -> A: ...
 def mv_default(self: A, vec: A) -> A: ...
@@ -2000,6 +2123,30 @@ def searchsorted_Scalar_out(
 def bucketize_Tensor_out(self: A, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
 def bucketize_Scalar_out(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
 def histc_out(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
+def isin_Tensor_Tensor_out(
+    elements: A,
+    test_elements: A,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: A,
+) -> A: ...
+def isin_Tensor_Scalar_out(
+    elements: A,
+    test_element: Scalar,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: A,
+) -> A: ...
+def isin_Scalar_Tensor_out(
+    element: Scalar,
+    test_elements: A,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: A,
+) -> A: ...
 def mm_out(self: A, mat2: A, *, out: A) -> A: ...
 def bmm_out(self: A, mat2: A, *, out: A) -> A: ...
 def mv_out(self: A, vec: A, *, out: A) -> A: ...
@@ -2609,6 +2756,8 @@ def max(self: A, dim: int, keepdim: bool = False, *, max: A, max_values: A) -> m
 @overload
 def max(self: A, other: A) -> A: ...
 @overload
+def max(self: A, other: A, *, out: A) -> A: ...
+@overload
 def min(self: A) -> A: ...
 @overload
 def min(self: A, *, out: A) -> A: ...
@@ -2619,9 +2768,13 @@ def min(self: A, dim: int, keepdim: bool = False, *, min: A, min_indices: A) -> 
 @overload
 def min(self: A, other: A) -> A: ...
 @overload
+def min(self: A, other: A, *, out: A) -> A: ...
+@overload
 def var(self: A, unbiased: bool = True) -> A: ...
 @overload
 def var(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+@overload
+def var(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False, *, out: A) -> A: ...
 @overload
 def var(
     self: A,
@@ -2643,6 +2796,8 @@ def var(
 def std(self: A, unbiased: bool = True) -> A: ...
 @overload
 def std(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+@overload
+def std(self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False, *, out: A) -> A: ...
 @overload
 def std(
     self: A,
@@ -2670,6 +2825,23 @@ def nansum(
 ) -> A: ...
 @overload
 def nansum(
+    self: A,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
+@overload
+def nanmean(
+    self: A,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def nanmean(
     self: A,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
@@ -2732,7 +2904,14 @@ def norm(self: A, p: Scalar = 2, *, out: A) -> A: ...
 def norm(self: A, p: Scalar | None, *, dtype: DTypeLike, out: A) -> A: ...
 @overload
 def norm(self: A, p: Scalar | None, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+@overload
 def frobenius_norm(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+@overload
+def frobenius_norm(self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+@overload
+def dist(self: A, other: A, p: Scalar = 2) -> A: ...
+@overload
+def dist(self: A, other: A, p: Scalar = 2, *, out: A) -> A: ...
 @overload
 def var_mean(self: A, unbiased: bool = True) -> tuple[A, A]: ...
 @overload
@@ -2798,6 +2977,10 @@ def logcumsumexp(self: A, dim: int) -> A: ...
 @overload
 def logcumsumexp(self: A, dim: int, *, out: A) -> A: ...
 @overload
+def diff(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
+@overload
+def diff(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None, *, out: A) -> A: ...
+@overload
 def trapezoid(y: A, x: A, *, dim: int = -1) -> A: ...
 @overload
 def trapezoid(y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
@@ -2829,6 +3012,12 @@ def sort(
 def argsort(self: A, dim: int = -1, descending: bool = False) -> A: ...
 @overload
 def argsort(self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
+@overload
+def argsort(self: A, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
+@overload
+def msort(self: A) -> A: ...
+@overload
+def msort(self: A, *, out: A) -> A: ...
 @overload
 def topk(self: A, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> topk_default_result[A]: ...
 @overload
@@ -2879,11 +3068,31 @@ def quantile(self: A, q: A, dim: int | None = None, keepdim: bool = False, *, in
 @overload
 def quantile(
     self: A,
+    q: A,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
+@overload
+def quantile(
+    self: A,
     q: float,
     dim: int | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+@overload
+def quantile(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 @overload
 def nanquantile(
@@ -2897,11 +3106,31 @@ def nanquantile(
 @overload
 def nanquantile(
     self: A,
+    q: A,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
+@overload
+def nanquantile(
+    self: A,
     q: float,
     dim: int | None = None,
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+@overload
+def nanquantile(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 @overload
 def searchsorted(
@@ -2957,6 +3186,56 @@ def bucketize(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bo
 def histc(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
 @overload
 def histc(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
+@overload
+def histogram(
+    self: A,
+    bins: A,
+    *,
+    weight: A | None = None,
+    density: bool = False,
+) -> histogram_bins_tensor_result[A]: ...
+@overload
+def histogram(
+    self: A,
+    bins: A,
+    *,
+    weight: A | None = None,
+    density: bool = False,
+    hist: A,
+    bin_edges: A,
+) -> histogram_bins_tensor_out_result[A]: ...
+@overload
+def histogram(
+    self: A,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+) -> histogram_bin_ct_result[A]: ...
+@overload
+def histogram(
+    self: A,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: A | None = None,
+    density: bool = False,
+    hist: A,
+    bin_edges: A,
+) -> histogram_bin_ct_out_result[A]: ...
+@overload
+def isin(elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+@overload
+def isin(elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+@overload
+def isin(element: Scalar, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+@overload
+def isin(elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False, out: A) -> A: ...
+@overload
+def isin(elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False, out: A) -> A: ...
+@overload
+def isin(element: Scalar, test_elements: A, *, assume_unique: bool = False, invert: bool = False, out: A) -> A: ...
 @overload
 def mm(self: A, mat2: A) -> A: ...
 @overload
@@ -4262,6 +4541,9 @@ class _max_dim_max_operator(Operator):
 class _max_other_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
+class _max_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
 class _min_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
@@ -4277,11 +4559,25 @@ class _min_dim_min_operator(Operator):
 class _min_other_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
+class _min_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
 class _var_default_operator(Operator):
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
 
 class _var_dim_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+
+class _var_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _var_correction_operator(Operator):
     def __call__(
@@ -4298,6 +4594,17 @@ class _std_default_operator(Operator):
 
 class _std_dim_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+
+class _std_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _std_correction_operator(Operator):
     def __call__(
@@ -4319,7 +4626,7 @@ class _nansum_default_operator(Operator):
         dtype: DTypeLike | None = None,
     ) -> A: ...
 
-class _nanmean_operator(Operator):
+class _nanmean_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -4327,6 +4634,17 @@ class _nanmean_operator(Operator):
         keepdim: bool = False,
         *,
         dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _nanmean_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
     ) -> A: ...
 
 class _count_nonzero_dim_IntList_operator(Operator):
@@ -4396,6 +4714,15 @@ class _norm_dtype_out_operator(Operator):
 class _frobenius_norm_dim_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
 
+class _frobenius_norm_out_operator(Operator):
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+
+class _dist_default_operator(Operator):
+    def __call__(_op, self: A, other: A, p: Scalar = 2) -> A: ...
+
+class _dist_out_operator(Operator):
+    def __call__(_op, self: A, other: A, p: Scalar = 2, *, out: A) -> A: ...
+
 class _var_mean_default_operator(Operator):
     def __call__(_op, self: A, unbiased: bool = True) -> tuple[A, A]: ...
 
@@ -4461,8 +4788,20 @@ class _cummin_out_operator(Operator):
 class _logcumsumexp_default_operator(Operator):
     def __call__(_op, self: A, dim: int) -> A: ...
 
-class _diff_operator(Operator):
+class _diff_default_operator(Operator):
     def __call__(_op, self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
+
+class _diff_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        n: int = 1,
+        dim: int = -1,
+        prepend: A | None = None,
+        append: A | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _trapezoid_x_operator(Operator):
     def __call__(_op, y: A, x: A, *, dim: int = -1) -> A: ...
@@ -4481,6 +4820,9 @@ class _cumulative_trapezoid_x_operator(Operator):
 
 class _cumulative_trapezoid_dx_operator(Operator):
     def __call__(_op, y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
+
+class _sum_to_size_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
 
 class _sort_default_operator(Operator):
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> sort_default_result[A]: ...
@@ -4524,8 +4866,14 @@ class _argsort_default_operator(Operator):
 class _argsort_stable_operator(Operator):
     def __call__(_op, self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
 
-class _msort_operator(Operator):
+class _argsort_stable_out_operator(Operator):
+    def __call__(_op, self: A, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
+
+class _msort_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _msort_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _topk_default_operator(Operator):
     def __call__(
@@ -4624,6 +4972,18 @@ class _quantile_default_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
+class _quantile_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: A,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
 class _quantile_scalar_operator(Operator):
     def __call__(
         _op,
@@ -4633,6 +4993,18 @@ class _quantile_scalar_operator(Operator):
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
+    ) -> A: ...
+
+class _quantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
     ) -> A: ...
 
 class _nanquantile_default_operator(Operator):
@@ -4646,6 +5018,18 @@ class _nanquantile_default_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
+class _nanquantile_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: A,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
 class _nanquantile_scalar_operator(Operator):
     def __call__(
         _op,
@@ -4655,6 +5039,18 @@ class _nanquantile_scalar_operator(Operator):
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
+    ) -> A: ...
+
+class _nanquantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
     ) -> A: ...
 
 class __unique_operator(Operator):
@@ -4732,6 +5128,61 @@ class _bincount_operator(Operator):
 
 class _histc_default_operator(Operator):
     def __call__(_op, self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
+
+class _histogram_bins_tensor_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        bins: A,
+        *,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogram_bins_tensor_result[A]: ...
+
+class _histogram_bins_tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        bins: A,
+        *,
+        weight: A | None = None,
+        density: bool = False,
+        hist: A,
+        bin_edges: A,
+    ) -> histogram_bins_tensor_out_result[A]: ...
+
+class _histogram_bin_ct_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogram_bin_ct_result[A]: ...
+
+class _histogram_bin_ct_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+        hist: A,
+        bin_edges: A,
+    ) -> histogram_bin_ct_out_result[A]: ...
+
+class _isin_Tensor_Tensor_operator(Operator):
+    def __call__(_op, elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+
+class _isin_Tensor_Scalar_operator(Operator):
+    def __call__(_op, elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+
+class _isin_Scalar_Tensor_operator(Operator):
+    def __call__(_op, element: Scalar, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
 
 class _mm_default_operator(Operator):
     def __call__(_op, self: A, mat2: A) -> A: ...
@@ -6804,6 +7255,39 @@ class _bucketize_Scalar_out_operator(Operator):
 class _histc_out_operator(Operator):
     def __call__(_op, self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
 
+class _isin_Tensor_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        elements: A,
+        test_elements: A,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+
+class _isin_Tensor_Scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        elements: A,
+        test_element: Scalar,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+
+class _isin_Scalar_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        element: Scalar,
+        test_elements: A,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _mm_out_operator(Operator):
     def __call__(_op, self: A, mat2: A, *, out: A) -> A: ...
 
@@ -8130,6 +8614,8 @@ class _max_call(Packet):
     def __call__(_op, self: A, dim: int, keepdim: bool = False, *, max: A, max_values: A) -> max_dim_max_result[A]: ...
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _max_packet(_max_call):
     default: _max_default_operator
@@ -8137,6 +8623,7 @@ class _max_packet(_max_call):
     dim: _max_dim_operator
     dim_max: _max_dim_max_operator
     other: _max_other_operator
+    out: _max_out_operator
 
 class _min_call(Packet):
     @overload
@@ -8149,6 +8636,8 @@ class _min_call(Packet):
     def __call__(_op, self: A, dim: int, keepdim: bool = False, *, min: A, min_indices: A) -> min_dim_min_result[A]: ...
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _min_packet(_min_call):
     default: _min_default_operator
@@ -8156,12 +8645,23 @@ class _min_packet(_min_call):
     dim: _min_dim_operator
     dim_min: _min_dim_min_operator
     other: _min_other_operator
+    out: _min_out_operator
 
 class _var_call(Packet):
     @overload
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
     @overload
     def __call__(_op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
     @overload
     def __call__(
         _op,
@@ -8185,6 +8685,7 @@ class _var_call(Packet):
 class _var_packet(_var_call):
     default: _var_default_operator
     dim: _var_dim_operator
+    out: _var_out_operator
     correction: _var_correction_operator
     correction_out: _var_correction_out_operator
 
@@ -8193,6 +8694,16 @@ class _std_call(Packet):
     def __call__(_op, self: A, unbiased: bool = True) -> A: ...
     @overload
     def __call__(_op, self: A, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: A,
+    ) -> A: ...
     @overload
     def __call__(
         _op,
@@ -8216,6 +8727,7 @@ class _std_call(Packet):
 class _std_packet(_std_call):
     default: _std_default_operator
     dim: _std_dim_operator
+    out: _std_out_operator
     correction: _std_correction_operator
     correction_out: _std_correction_out_operator
 
@@ -8245,6 +8757,7 @@ class _nansum_packet(_nansum_call):
     out: _nansum_out_operator
 
 class _nanmean_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -8253,9 +8766,20 @@ class _nanmean_call(Packet):
         *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
 
 class _nanmean_packet(_nanmean_call):
-    default: _nanmean_operator
+    default: _nanmean_default_operator
+    out: _nanmean_out_operator
 
 class _count_nonzero_call(Packet):
     @overload
@@ -8376,10 +8900,24 @@ class _norm_packet(_norm_call):
     out: _norm_out_operator
 
 class _frobenius_norm_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
 
 class _frobenius_norm_packet(_frobenius_norm_call):
     dim: _frobenius_norm_dim_operator
+    out: _frobenius_norm_out_operator
+
+class _dist_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A, p: Scalar = 2) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, p: Scalar = 2, *, out: A) -> A: ...
+
+class _dist_packet(_dist_call):
+    default: _dist_default_operator
+    out: _dist_out_operator
 
 class _var_mean_call(Packet):
     @overload
@@ -8508,10 +9046,23 @@ class _logcumsumexp_packet(_logcumsumexp_call):
     out: _logcumsumexp_out_operator
 
 class _diff_call(Packet):
+    @overload
     def __call__(_op, self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        n: int = 1,
+        dim: int = -1,
+        prepend: A | None = None,
+        append: A | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _diff_packet(_diff_call):
-    default: _diff_operator
+    default: _diff_default_operator
+    out: _diff_out_operator
 
 class _trapezoid_call(Packet):
     @overload
@@ -8542,6 +9093,12 @@ class _cumulative_trapezoid_call(Packet):
 class _cumulative_trapezoid_packet(_cumulative_trapezoid_call):
     x: _cumulative_trapezoid_x_operator
     dx: _cumulative_trapezoid_dx_operator
+
+class _sum_to_size_call(Packet):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+
+class _sum_to_size_packet(_sum_to_size_call):
+    default: _sum_to_size_operator
 
 class _sort_call(Packet):
     @overload
@@ -8588,16 +9145,23 @@ class _argsort_call(Packet):
     def __call__(_op, self: A, dim: int = -1, descending: bool = False) -> A: ...
     @overload
     def __call__(_op, self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
 
 class _argsort_packet(_argsort_call):
     default: _argsort_default_operator
     stable: _argsort_stable_operator
+    stable_out: _argsort_stable_out_operator
 
 class _msort_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _msort_packet(_msort_call):
-    default: _msort_operator
+    default: _msort_default_operator
+    out: _msort_out_operator
 
 class _topk_call(Packet):
     @overload
@@ -8726,16 +9290,40 @@ class _quantile_call(Packet):
     def __call__(
         _op,
         self: A,
+        q: A,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
         q: float,
         dim: int | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
 
 class _quantile_packet(_quantile_call):
     default: _quantile_default_operator
+    out: _quantile_out_operator
     scalar: _quantile_scalar_operator
+    scalar_out: _quantile_scalar_out_operator
 
 class _nanquantile_call(Packet):
     @overload
@@ -8752,16 +9340,40 @@ class _nanquantile_call(Packet):
     def __call__(
         _op,
         self: A,
+        q: A,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
         q: float,
         dim: int | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
 
 class _nanquantile_packet(_nanquantile_call):
     default: _nanquantile_default_operator
+    out: _nanquantile_out_operator
     scalar: _nanquantile_scalar_operator
+    scalar_out: _nanquantile_scalar_out_operator
 
 class __unique_call(Packet):
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
@@ -8903,6 +9515,102 @@ class _histc_call(Packet):
 class _histc_packet(_histc_call):
     default: _histc_default_operator
     out: _histc_out_operator
+
+class _histogram_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: A,
+        *,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogram_bins_tensor_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: A,
+        *,
+        weight: A | None = None,
+        density: bool = False,
+        hist: A,
+        bin_edges: A,
+    ) -> histogram_bins_tensor_out_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+    ) -> histogram_bin_ct_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: A | None = None,
+        density: bool = False,
+        hist: A,
+        bin_edges: A,
+    ) -> histogram_bin_ct_out_result[A]: ...
+
+class _histogram_packet(_histogram_call):
+    bins_tensor: _histogram_bins_tensor_operator
+    bins_tensor_out: _histogram_bins_tensor_out_operator
+    bin_ct: _histogram_bin_ct_operator
+    bin_ct_out: _histogram_bin_ct_out_operator
+
+class _isin_call(Packet):
+    @overload
+    def __call__(_op, elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+    @overload
+    def __call__(_op, elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+    @overload
+    def __call__(_op, element: Scalar, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        elements: A,
+        test_elements: A,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        elements: A,
+        test_element: Scalar,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        element: Scalar,
+        test_elements: A,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: A,
+    ) -> A: ...
+
+class _isin_packet(_isin_call):
+    Tensor_Tensor: _isin_Tensor_Tensor_operator
+    Tensor_Scalar: _isin_Tensor_Scalar_operator
+    Scalar_Tensor: _isin_Scalar_Tensor_operator
+    Tensor_Tensor_out: _isin_Tensor_Tensor_out_operator
+    Tensor_Scalar_out: _isin_Tensor_Scalar_out_operator
+    Scalar_Tensor_out: _isin_Scalar_Tensor_out_operator
 
 class _mm_call(Packet):
     @overload
@@ -12009,6 +12717,7 @@ class Namespace:
     linalg_vector_norm: _linalg_vector_norm_packet
     norm: _norm_packet
     frobenius_norm: _frobenius_norm_packet
+    dist: _dist_packet
     var_mean: _var_mean_packet
     std_mean: _std_mean_packet
     cumsum: _cumsum_packet
@@ -12020,6 +12729,7 @@ class Namespace:
     trapezoid: _trapezoid_packet
     trapz: _trapz_packet
     cumulative_trapezoid: _cumulative_trapezoid_packet
+    sum_to_size: _sum_to_size_packet
     sort: _sort_packet
     argsort: _argsort_packet
     msort: _msort_packet
@@ -12039,6 +12749,8 @@ class Namespace:
     bucketize: _bucketize_packet
     bincount: _bincount_packet
     histc: _histc_packet
+    histogram: _histogram_packet
+    isin: _isin_packet
     mm: _mm_packet
     bmm: _bmm_packet
     mv: _mv_packet

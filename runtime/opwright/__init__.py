@@ -52,7 +52,8 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-# In place of the operator's stub: it takes `as_tuple` too.
+# In place of the operators' stubs, whose signatures are others.
+from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
@@ -127,5 +128,6 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unique",
 ]
 __all__ += _generated.__all__

@@ -24,7 +24,7 @@ from opwright.rules.pointwise import masked, pointwise, power_of_number, power_t
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.sorting import bucketize, histc, histogram, isin, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "glu",
     "gufunc",
     "histc",
+    "histogram",
     "im2col",
     "image_class_loss",
     "index",
@@ -52,6 +53,7 @@ __all__ = [
     "index_filled",
     "index_select",
     "index_written",
+    "isin",
     "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
