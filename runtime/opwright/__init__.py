@@ -52,6 +52,8 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
+from opwright import nn  # isort: skip
+
 # In place of the operators' stubs, whose signatures are others.
 from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
@@ -114,6 +116,7 @@ __all__ = [
     "library",
     "long",
     "manual_seed",
+    "nn",
     "ops",
     "preserve_format",
     "promote_types",

@@ -23,14 +23,16 @@ class Known:
 
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
-    Known("(add|sub|rsub)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="),
     Known(
-        "(add|sub)_?[.]Scalar.*",
+        "(add|sub|rsub|subtract)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="
+    ),
+    Known(
+        "(add|sub|subtract)_?[.]Scalar.*",
         r"complex.*inf\): values",
         "PyTorch multiplies the infinite number by a complex alpha of 1: inf * 0 is NaN",
     ),
     Known(
-        "clamp_?[.]Tensor.*",
+        "(clamp|clip)_?[.]Tensor.*",
         "bool.*clamp_cpu.*Bool",
         "bool is ordered, so clamping it is served, as with one bound it is in PyTorch",
     ),
@@ -63,7 +65,7 @@ KNOWN = (
         "PyTorch wraps each term around in uint8, and its steps with them",
     ),
     Known(
-        "(add|sub|rsub)_?[.].*",
+        "(add|sub|rsub|subtract)_?[.].*",
         r"bfloat16\[3\].*float32\[\].*values",
         "a 0-dim operand is rounded to bfloat16 in long arrays, not in short ones",
     ),
@@ -80,6 +82,8 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
+        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
+        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
         "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
@@ -162,6 +166,11 @@ KNOWN = (
         "poisson_nll_loss|cosine_similarity",
         r"float32\[2, 3\].*float64\[.*values",
         "a step of the computation is rounded to float32, by functions that differ in the last place",
+    ),
+    Known(
+        "log_softmax",
+        r"^[(]b?float16\[.*values",
+        "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(

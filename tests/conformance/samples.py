@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_activations
+import samples_arithmetic
 import samples_convolution
 import samples_creation
 import samples_indexing
@@ -20,6 +21,7 @@ from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
+    **samples_arithmetic.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,

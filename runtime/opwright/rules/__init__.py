@@ -20,7 +20,17 @@ from opwright.rules.losses import (
     multilabel_marks,
 )
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    scaled,
+    where,
+)
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
@@ -36,6 +46,7 @@ __all__ = [
     "cat",
     "class_loss",
     "col2im",
+    "complex_of",
     "convolution",
     "empty",
     "expand_masks",
@@ -65,6 +76,7 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
+    "membership",
     "multilabel_loss",
     "multilabel_marks",
     "norm",
@@ -76,6 +88,8 @@ __all__ = [
     "power_to_number",
     "put",
     "reduce",
+    "same_dtypes",
+    "scaled",
     "scan",
     "scattered",
     "searchsorted",
