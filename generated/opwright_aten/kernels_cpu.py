@@ -4372,27 +4372,6 @@ def histogram_bin_ct_out(
     return hist, bin_edges
 
 
-# isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.isin(elements.array, test_elements.array)
-    elements_, test_elements_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.isin(np, elements_, test_elements_, assume_unique, invert)))
-
-
-# isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.isin(elements.array, test_element)
-    elements_, test_element_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.isin(np, elements_, test_element_, assume_unique, invert)))
-
-
-# isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
-def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
-    plan = rules.isin(element, test_elements.array)
-    element_, test_elements_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.isin(np, element_, test_elements_, assume_unique, invert)))
-
-
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
@@ -9219,54 +9198,6 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
-    return out
-
-
-# isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def isin_Tensor_Tensor_out(
-    elements: Tensor,
-    test_elements: Tensor,
-    assume_unique: bool,
-    invert: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.isin(elements.array, test_elements.array)
-    elements_, test_elements_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.isin(np, elements_, test_elements_, assume_unique, invert), target)
-    return out
-
-
-# isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def isin_Tensor_Scalar_out(
-    elements: Tensor,
-    test_element: Any,
-    assume_unique: bool,
-    invert: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.isin(elements.array, test_element)
-    elements_, test_element_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.isin(np, elements_, test_element_, assume_unique, invert), target)
-    return out
-
-
-# isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def isin_Scalar_Tensor_out(
-    element: Any,
-    test_elements: Tensor,
-    assume_unique: bool,
-    invert: bool,
-    out: Tensor,
-) -> Tensor:
-    plan = rules.isin(element, test_elements.array)
-    element_, test_elements_ = plan.operands
-    target = plan.target(out)
-    plan.store(bins_kernels.isin(np, element_, test_elements_, assume_unique, invert), target)
     return out
 
 

@@ -282,30 +282,6 @@ def histogram(edges: bool) -> Iterator[Sample]:
         yield sample(make((0,), FLOAT32), 3)
 
 
-def members(first_number: bool = False, second_number: bool = False) -> Iterator[Sample]:
-    for dtype in DTYPES:
-        elements = 2 if first_number else make((3, 4), dtype)
-        others = 2 if second_number else make((5,), dtype, seed=1)
-        yield sample(elements, others)
-        yield sample(elements, others, invert=True)
-    elements = np.array([[1, 2, np.nan], [np.inf, 0.0, -0.0]], np.float32)
-    others = np.array([[np.nan, 0], [2, 7]], np.float32)
-    if first_number:
-        yield from (sample(each, others) for each in (2, 2.0, 2.5, True))
-        yield sample(2.5, np.array([2, 3]))
-        yield sample(2, others[:0])
-    elif second_number:
-        yield from (sample(elements.T, each) for each in (2, 2.0, 2.5, True))
-        yield sample(np.array([2, 3]), 2.5)
-    else:
-        yield sample(elements.T, others)
-        yield sample(elements, make((3,), INT64))
-        yield sample(elements, others[:0])
-        yield sample(elements[:0], others)
-        yield sample(make((), FLOAT32), others)
-        yield sample(make((40,), INT64), make((30,), INT64, seed=1), assume_unique=False)
-
-
 SAMPLES: dict[str, Samples] = {
     "sort": sorting,
     "sort.stable": stable_sorting,
@@ -332,7 +308,4 @@ SAMPLES: dict[str, Samples] = {
     "histc": histc,
     "histogram.bins_tensor": partial(histogram, True),
     "histogram.bin_ct": partial(histogram, False),
-    "isin.Tensor_Tensor": members,
-    "isin.Tensor_Scalar": partial(members, second_number=True),
-    "isin.Scalar_Tensor": partial(members, first_number=True),
 }

@@ -145,8 +145,3 @@ def histogram_between(
     if density:
         found = found / found.sum() / (bins[1:] - bins[:-1])
     return found, bins
-
-
-def isin(xp: ModuleType, elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:
-    """Whether each element is among the others, or (`invert`) is not; NaN is equal to nothing."""
-    return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

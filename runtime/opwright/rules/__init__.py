@@ -34,7 +34,7 @@ from opwright.rules.pointwise import (
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, histogram, isin, kthvalue, searchsorted, sort, topk
+from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -64,7 +64,6 @@ __all__ = [
     "index_filled",
     "index_select",
     "index_written",
-    "isin",
     "kthvalue",
     "layer_norm",
     "layer_norm_statistics",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright import layouts
-from opwright.dtypes import REDUCED, DType, as_dtype, bool_, int32, int64, opmath
+from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import NUMBERS, check_accepted, kept_strides, needs_cast
@@ -132,14 +132,3 @@ def _count_of_bins(bins: Any, dtype: DType) -> Any:
     if bins.ndim != 1 or bins.dtype != dtype:
         raise RuntimeError("histogram(): edges of bins must have 1 dimension and the dtype of the input")
     return bins.shape[0] - 1
-
-
-def isin(elements: Any, test_elements: Any) -> Plan:
-    """A bool for each element, contiguous; both operands in the dtype that they promote to."""
-    common = result_type(elements, test_elements)
-    check_accepted("integer floating", result_type(elements), result_type(test_elements))
-    shape = () if isinstance(elements, NUMBERS) else elements.shape
-    compute = opmath(common)
-    casts = (needs_cast(elements, compute), needs_cast(test_elements, compute))
-    form = Form(shape, layouts.contiguous_strides(shape), bool_, common, compute, bool_, casts)
-    return Plan(form, (elements, test_elements))
