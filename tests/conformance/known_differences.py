@@ -23,20 +23,22 @@ class Known:
 
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
-    Known("(add|sub|rsub)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="),
     Known(
-        "(add|sub)_?[.]Scalar.*",
+        "(add|sub|rsub|subtract)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="
+    ),
+    Known(
+        "(add|sub|subtract)_?[.]Scalar.*",
         r"complex.*inf\): values",
         "PyTorch multiplies the infinite number by a complex alpha of 1: inf * 0 is NaN",
     ),
     Known(
-        "clamp_?[.]Tensor.*",
+        "(clamp|clip)_?[.]Tensor.*",
         "bool.*clamp_cpu.*Bool",
         "bool is ordered, so clamping it is served, as with one bound it is in PyTorch",
     ),
     Known("prod.*", "bfloat16.*values", "PyTorch rounds partial products to bfloat16; ours are float32"),
     Known(
-        "_?(log_)?softmax.*|randn_like",
+        "_?(log_)?softmax.*|randn_like.*",
         r"int64\[2, 0, 4\].*not " r"implemented for int64",
         "PyTorch refuses dtypes only where there are elements",
     ),
@@ -63,18 +65,19 @@ KNOWN = (
         "PyTorch wraps each term around in uint8, and its steps with them",
     ),
     Known(
-        "(add|sub|rsub)_?[.].*",
+        "(add|sub|rsub|subtract)_?[.].*",
         r"bfloat16\[3\].*float32\[\].*values",
         "a 0-dim operand is rounded to bfloat16 in long arrays, not in short ones",
     ),
     Known(
-        "_?log_softmax.*",
+        "_?log_softmax.*|cross_entropy_loss",
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
+    Known("(hann|hamming)_window.*", "float16.*values", "PyTorch rounds each step; ours are rounded once"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
-        "(fill|zero|masked_fill|random|normal|uniform|bernoulli)_.*",
+        "(fill|zero|masked_fill|random|normal|uniform|bernoulli|threshold|rrelu)_.*",
         "more than one element of the written-to tensor",
         "we refuse writes to repeated elements",
     ),
@@ -82,6 +85,9 @@ KNOWN = (
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
         "|(put|index_put|uniform|random|normal)[.]out|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out"
         "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
+        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
+        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
+        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
         "the functional "
@@ -95,6 +101,26 @@ KNOWN = (
         "/.1, .*values",
         "PyTorch draws in the order of `self`, ours in that of `out`",
     ),
+    Known(
+        "nansum.*|nanmean.*",
+        r"bfloat16\[2, 3, 4\]/\[48, 16, 2\], None.*values",
+        "PyTorch sums bfloat16 with gaps in bfloat16; ours is float32",
+    ),
+    Known(
+        "(special_)?logsumexp.*", "bfloat16.*values", "PyTorch rounds the sum of exponentials to bfloat16 on the way"
+    ),
+    Known(
+        "(special_)?logsumexp.*",
+        r"\[\], False.*output with shape",
+        "no dimension means every one, as with keepdim=True; PyTorch then drops none of them",
+    ),
+    Known(
+        "norm[.](ScalarOpt_dtype|ScalarOpt_dim_dtype|dtype_out).*",
+        "complex.*Expected out tensor to have dtype",
+        "PyTorch wants a complex dtype for complex input, and then fails to make the result",
+    ),
+    Known("logcumsumexp.*", r"complex64\[5, 37\].*values", "a logarithm's imaginary part, up to turns of 2π"),
+    Known("diff.out", r"shape, dtype, strides .*\(1, 3, 4\)", "strides of dimensions of size 1"),
     Known("normal.out", "values", "PyTorch draws by the gaps of `self`, ours by those of `out`"),
     Known(
         "(gelu|_softmax|_log_softmax|narrow_copy)[.]out",
@@ -108,9 +134,90 @@ KNOWN = (
     ),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
+        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+    ),
+    Known(
+        "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
+    ),
+    Known(
+        "im2col|avg_pool2d",
+        r"\[6, 5\].*not IndexError",
+        "a 2-d image is refused like any other with a dimension missing",
+    ),
+    Known(
+        "conv3d.padding",
+        "shape, dtype, strides",
+        "the row that makes padding even is joined by cat, which is row-major",
+    ),
+    Known("max_pool1d", "int.*no error, but", "integers are served, as in max_pool1d_with_indices"),
+    Known("_?adaptive_avg_pool3d.*", "bfloat16.*values", "PyTorch rounds partial sums to bfloat16; ours are float32"),
+    Known(
+        "adaptive_avg_pool3d",
+        r"\[1, 1, 1\].*shape, dtype, strides",
+        "dimensions of size 1 have row-major strides, as those of other sizes have",
+    ),
+    Known("_adaptive_avg_pool[23]d[.]out", "shape, dtype, strides", "PyTorch makes it from the functional operator"),
+    Known(
+        "max_pool3d_with_indices[.]out", "shape, dtype, strides", "PyTorch changes the strides of an `out` that fits"
+    ),
+    Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
+    Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
+    Known(
+        "scaled_dot_product_attention",
+        r"\[2, 3, 4, 4\].*do not fit",
+        "PyTorch's fused kernel does not compare the lengths of keys and values",
+    ),
+    Known("(_fused_)?rms_norm", "shape, dtype, strides", "PyTorch's is row-major; ours has the layout of its factors"),
+    Known("native_group_norm", "X.is_contiguous", "any layout is served"),
+    Known(
+        "(group|instance)_norm",
+        r"\[2, [34]\].*values",
+        "a group of one element is its mean; PyTorch's differ by rounding",
+    ),
+    Known(
+        ".*batch_norm.*|instance_norm",
+        "float16.*True.*values",
+        "PyTorch rounds mean and deviation to the input's dtype before it uses them",
+    ),
+    Known(
+        "batch_norm", r"\(float32\[3\].*not RuntimeError", "without channels, there is no other error to speak of first"
+    ),
+    Known("instance_norm", r"\[0, 3, 4, 3\].*select", "an empty batch is served"),
+    Known(
+        "(_native_batch_norm_legit.no_stats_out|native_dropout.out|native_group_norm.out)",
+        "shape, dtype, strides|values",
+        "PyTorch resizes `out` to row-major, and draws in that order",
+    ),
+    Known(
         "random_?[.]to(_out)?",
         "float.*8589934592.*values",
         "PyTorch moves bounds beyond the mantissa to representable numbers",
+    ),
+    Known("threshold_?", r"uint8.*-1[.]5.*without overflow", "a negative float wraps around in uint8 as an int does"),
+    Known("log_sigmoid_forward.output", "shape, dtype, strides", "PyTorch gives `out` new strides; ours keeps its own"),
+    Known(
+        "nll_loss(2d|_nd)?(_forward([.]output)?)?",
+        "float16.*[12], -?[0-9]+[)]: values",
+        "PyTorch rounds partial sums to float16; ours are float32",
+    ),
+    Known("nll_loss2d(_forward)?", r"float32\[4, 1\].*for all 4 classes", "weights are 1-d for images too"),
+    Known(
+        "poisson_nll_loss|cosine_similarity",
+        r"float32\[2, 3\].*float64\[.*values",
+        "a step of the computation is rounded to float32, by functions that differ in the last place",
+    ),
+    Known(
+        "log_softmax",
+        r"^[(]b?float16\[.*values",
+        "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
+    ),
+    Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
+    Known(
+        "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
+        "not resizable|shape, dtype, strides|values.* nan",
+        "PyTorch uses `out` for the losses before they are reduced, and loses it where it has to resize it",
     ),
 )
 

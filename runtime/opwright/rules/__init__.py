@@ -4,7 +4,11 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.activations import glu, like_contiguous
+from opwright.rules.convolution import convolution
+from opwright.rules.dropout import dropout_mask, native_dropout
+from opwright.rules.embedding import embedding
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
@@ -27,39 +31,106 @@ from opwright.rules.rearranging import (
     with_diagonal,
 )
 from opwright.rules.reductions import reduce, scan
+from opwright.rules.losses import (
+    binary_loss,
+    class_loss,
+    image_class_loss,
+    loss,
+    loss_like_self,
+    margin_loss,
+    multilabel_loss,
+    multilabel_marks,
+)
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    scaled,
+    where,
+)
+from opwright.rules.products import addmm, gufunc
+from opwright.rules.random import binomial, multinomial
+from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
+    "adaptive_pool",
     "addmm",
     "arange",
     "block_diagonal",
     "cat",
     "channels_from_pixels",
+    "batch_norm",
+    "batch_norm_statistics",
+    "binary_loss",
+    "binomial",
+    "bucketize",
+    "cat",
+    "class_loss",
+    "col2im",
+    "complex_of",
+    "convolution",
+    "dropout_mask",
+    "embedding",
     "empty",
     "expand_masks",
     "eye",
     "flipped",
     "full",
     "gather",
+    "glu",
+    "group_norm",
+    "group_norm_statistics",
     "gufunc",
+    "histc",
+    "histogram",
+    "im2col",
+    "image_class_loss",
     "index",
     "index_copied",
     "index_filled",
     "index_select",
     "index_written",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
+    "like_contiguous",
     "linspace",
+    "loss",
+    "loss_like_self",
+    "margin_loss",
     "masked",
     "masked_scattered",
     "narrowed",
+    "membership",
+    "multilabel_loss",
+    "multilabel_marks",
+    "multinomial",
+    "native_dropout",
+    "norm",
     "normalized",
     "overlaid",
     "overwritten",
     "padded",
     "pixels_from_channels",
     "pointwise",
+    "pool",
     "power_of_number",
     "power_to_number",
     "put",
@@ -78,4 +149,15 @@ __all__ = [
     "triangle_indices",
     "where",
     "with_diagonal",
+    "same_dtypes",
+    "scaled",
+    "scan",
+    "scattered",
+    "searchsorted",
+    "sort",
+    "stack",
+    "taken",
+    "topk",
+    "where",
+    "window",
 ]
