@@ -14,9 +14,9 @@ import samples_losses
 import samples_nn
 import samples_normalization
 import samples_pointwise
-import samples_rearranging
 import samples_pooling
 import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting

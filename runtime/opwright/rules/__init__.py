@@ -11,26 +11,6 @@ from opwright.rules.embedding import embedding
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.padding import padded, reflected, replicated
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
-from opwright.rules.products import addmm, gufunc
-from opwright.rules.rearranging import (
-    block_diagonal,
-    channels_from_pixels,
-    flipped,
-    narrowed,
-    overlaid,
-    pixels_from_channels,
-    repeated,
-    rolled,
-    rotated,
-    shuffled,
-    triangle,
-    triangle_indices,
-    with_diagonal,
-)
-from opwright.rules.reductions import reduce, scan
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
@@ -50,6 +30,7 @@ from opwright.rules.normalization import (
     layer_norm_statistics,
     normalized,
 )
+from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -63,6 +44,21 @@ from opwright.rules.pointwise import (
 )
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.random import binomial, multinomial
+from opwright.rules.rearranging import (
+    block_diagonal,
+    channels_from_pixels,
+    flipped,
+    narrowed,
+    overlaid,
+    pixels_from_channels,
+    repeated,
+    rolled,
+    rotated,
+    shuffled,
+    triangle,
+    triangle_indices,
+    with_diagonal,
+)
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
@@ -72,15 +68,14 @@ __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
-    "block_diagonal",
-    "cat",
-    "channels_from_pixels",
     "batch_norm",
     "batch_norm_statistics",
     "binary_loss",
     "binomial",
+    "block_diagonal",
     "bucketize",
     "cat",
+    "channels_from_pixels",
     "class_loss",
     "col2im",
     "complex_of",
@@ -117,11 +112,11 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
-    "narrowed",
     "membership",
     "multilabel_loss",
     "multilabel_marks",
     "multinomial",
+    "narrowed",
     "native_dropout",
     "norm",
     "normalized",
@@ -140,24 +135,19 @@ __all__ = [
     "replicated",
     "rolled",
     "rotated",
-    "scan",
-    "scattered",
-    "shuffled",
-    "stack",
-    "taken",
-    "triangle",
-    "triangle_indices",
-    "where",
-    "with_diagonal",
     "same_dtypes",
     "scaled",
     "scan",
     "scattered",
     "searchsorted",
+    "shuffled",
     "sort",
     "stack",
     "taken",
     "topk",
+    "triangle",
+    "triangle_indices",
     "where",
     "window",
+    "with_diagonal",
 ]
