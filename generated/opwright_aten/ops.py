@@ -51565,8 +51565,24 @@ _concat = packet("aten::concat")
 
 
 # concat: default, out
-def concat(*args: Any, **kwargs: Any) -> Any:
-    return _concat.call(args, kwargs)
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _concat.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _concat_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _concat_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _concat_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _concat_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _concat.stub = concat
@@ -51575,8 +51591,24 @@ _concatenate = packet("aten::concatenate")
 
 
 # concatenate: default, out
-def concatenate(*args: Any, **kwargs: Any) -> Any:
-    return _concatenate.call(args, kwargs)
+def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _concatenate.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _concatenate_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _concatenate_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _concatenate_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _concatenate_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _concatenate.stub = concatenate
@@ -51585,8 +51617,22 @@ _hstack = packet("aten::hstack")
 
 
 # hstack: default, out
-def hstack(*args: Any, **kwargs: Any) -> Any:
-    return _hstack.call(args, kwargs)
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _hstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _hstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _hstack.stub = hstack
@@ -51595,8 +51641,22 @@ _vstack = packet("aten::vstack")
 
 
 # vstack: default, out
-def vstack(*args: Any, **kwargs: Any) -> Any:
-    return _vstack.call(args, kwargs)
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _vstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _vstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _vstack.stub = vstack
@@ -51605,8 +51665,22 @@ _row_stack = packet("aten::row_stack")
 
 
 # row_stack: default, out
-def row_stack(*args: Any, **kwargs: Any) -> Any:
-    return _row_stack.call(args, kwargs)
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _row_stack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _row_stack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _row_stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _row_stack_default.call(tensors)
+    return kernel(tensors)
 
 
 _row_stack.stub = row_stack
@@ -51615,8 +51689,22 @@ _dstack = packet("aten::dstack")
 
 
 # dstack: default, out
-def dstack(*args: Any, **kwargs: Any) -> Any:
-    return _dstack.call(args, kwargs)
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _dstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _dstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _dstack.stub = dstack
@@ -51625,8 +51713,22 @@ _column_stack = packet("aten::column_stack")
 
 
 # column_stack: default, out
-def column_stack(*args: Any, **kwargs: Any) -> Any:
-    return _column_stack.call(args, kwargs)
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _column_stack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _column_stack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _column_stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _column_stack_default.call(tensors)
+    return kernel(tensors)
 
 
 _column_stack.stub = column_stack
@@ -51635,8 +51737,22 @@ _block_diag = packet("aten::block_diag")
 
 
 # block_diag: default, out
-def block_diag(*args: Any, **kwargs: Any) -> Any:
-    return _block_diag.call(args, kwargs)
+def block_diag(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _block_diag.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _block_diag_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _block_diag_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _block_diag_default.call(tensors)
+    return kernel(tensors)
 
 
 _block_diag.stub = block_diag
@@ -52044,8 +52160,24 @@ _cat = packet("aten::cat")
 
 
 # cat: default, out
-def cat(*args: Any, **kwargs: Any) -> Any:
-    return _cat.call(args, kwargs)
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cat.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _cat_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _cat_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cat_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cat_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _cat.stub = cat
@@ -52054,8 +52186,24 @@ _stack = packet("aten::stack")
 
 
 # stack: default, out
-def stack(*args: Any, **kwargs: Any) -> Any:
-    return _stack.call(args, kwargs)
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _stack.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _stack_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _stack_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _stack_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _stack.stub = stack
@@ -52064,8 +52212,23 @@ _index = packet("aten::index")
 
 
 # index: Tensor, Tensor_out
-def index(*args: Any, **kwargs: Any) -> Any:
-    return _index.call(args, kwargs)
+def index(self: Tensor, indices: Sequence[Tensor | None], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _index.call((self, indices), {"out": out})
+    if type(indices) is not list:
+        return _index_Tensor.call(self, indices)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in indices:
+            if item is not None:
+                keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_Tensor.call(self, indices)
+    return kernel(self, indices)
 
 
 _index.stub = index
@@ -52074,8 +52237,32 @@ _index_put = packet("aten::index_put")
 
 
 # index_put: default, out
-def index_put(*args: Any, **kwargs: Any) -> Any:
-    return _index_put.call(args, kwargs)
+def index_put(
+    self: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _index_put.call((self, indices, values, accumulate), {"out": out})
+    if type(accumulate) is not bool:
+        accumulate = _index_put_default.convert(3, accumulate)
+    if type(indices) is not list:
+        return _index_put_default.call(self, indices, values, accumulate)
+    modes = active_modes()
+    try:
+        keys = self.keys | values.keys
+        for item in indices:
+            if item is not None:
+                keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_put_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_put_default.call(self, indices, values, accumulate)
+    return kernel(self, indices, values, accumulate)
 
 
 _index_put.stub = index_put
@@ -54293,10 +54480,51 @@ _empty = packet("aten::empty")
 
 
 # empty: memory_format, out
-def empty(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _empty.call(args, kwargs)
+def empty(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _empty.call(
+            (size,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if not is_int_list(size):
+        size = _empty_memory_format.convert(0, size)
+    if dtype is not None:
+        dtype = _empty_memory_format.convert(1, dtype)
+    if layout is not None:
+        layout = _empty_memory_format.convert(2, layout)
+    if device is not None:
+        device = _empty_memory_format.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_memory_format.convert(4, pin_memory)
+    if memory_format is not None:
+        memory_format = _empty_memory_format.convert(5, memory_format)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_memory_format.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_memory_format.call(size, dtype, layout, device, pin_memory, memory_format)
+    return kernel(size, dtype, layout, device, pin_memory, memory_format)
 
 
 _empty.stub = empty
@@ -54307,10 +54535,41 @@ _zeros = packet("aten::zeros")
 
 
 # zeros: default, out
-def zeros(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _zeros.call(args, kwargs)
+def zeros(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _zeros.call(
+            (size,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _zeros_default.convert(0, size)
+    if dtype is not None:
+        dtype = _zeros_default.convert(1, dtype)
+    if layout is not None:
+        layout = _zeros_default.convert(2, layout)
+    if device is not None:
+        device = _zeros_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _zeros_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _zeros_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _zeros_default.call(size, dtype, layout, device, pin_memory)
+    return kernel(size, dtype, layout, device, pin_memory)
 
 
 _zeros.stub = zeros
@@ -54319,10 +54578,41 @@ _ones = packet("aten::ones")
 
 
 # ones: default, out
-def ones(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _ones.call(args, kwargs)
+def ones(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _ones.call(
+            (size,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _ones_default.convert(0, size)
+    if dtype is not None:
+        dtype = _ones_default.convert(1, dtype)
+    if layout is not None:
+        layout = _ones_default.convert(2, layout)
+    if device is not None:
+        device = _ones_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _ones_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ones_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ones_default.call(size, dtype, layout, device, pin_memory)
+    return kernel(size, dtype, layout, device, pin_memory)
 
 
 _ones.stub = ones
@@ -54331,8 +54621,42 @@ _full = packet("aten::full")
 
 
 # full: default, out
-def full(*args: Any, **kwargs: Any) -> Any:
-    return _full.call(args, kwargs)
+def full(
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _full.call(
+            (size, fill_value),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _full_default.convert(0, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_default.convert(1, fill_value)
+    if dtype is not None:
+        dtype = _full_default.convert(2, dtype)
+    if layout is not None:
+        layout = _full_default.convert(3, layout)
+    if device is not None:
+        device = _full_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _full_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_default.call(size, fill_value, dtype, layout, device, pin_memory)
+    return kernel(size, fill_value, dtype, layout, device, pin_memory)
 
 
 _full.stub = full
