@@ -83,7 +83,6 @@ KNOWN = (
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
         "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
         "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
@@ -148,6 +147,10 @@ KNOWN = (
     ),
     Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("upsample_(bilinear|bicubic)2d.*", "uint8.*not implemented", "PyTorch interpolates bytes in fixed point"),
+    Known(
+        "upsample_.*(linear|cubic).*", "float16.*values", "PyTorch rounds after each dimension; ours once, at the end"
+    ),
     Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
     Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
     Known(

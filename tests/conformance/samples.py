@@ -18,6 +18,7 @@ import samples_pooling
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_upsampling
 import samples_views
 from sampling import Sample
 
@@ -33,6 +34,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_upsampling.SAMPLES,
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,

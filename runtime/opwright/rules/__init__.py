@@ -45,6 +45,7 @@ from opwright.rules.products import addmm, gufunc
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.upsampling import upsample
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -112,5 +113,6 @@ __all__ = [
     "stack",
     "taken",
     "topk",
+    "upsample",
     "where",
 ]
