@@ -83,7 +83,6 @@ KNOWN = (
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
         "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
         "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
