@@ -16,6 +16,7 @@ import samples_normalization
 import samples_pointwise
 import samples_pooling
 import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
@@ -28,6 +29,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
