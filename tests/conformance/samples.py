@@ -15,6 +15,8 @@ import samples_nn
 import samples_normalization
 import samples_pointwise
 import samples_pooling
+import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
@@ -28,6 +30,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
@@ -38,9 +41,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_random.SAMPLES,
 }
 
 # Operators without samples of their own, and why.
-NO_SAMPLES: dict[str, str] = {
-    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
-}
+NO_SAMPLES: dict[str, str] = {}
