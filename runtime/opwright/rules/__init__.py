@@ -61,9 +61,8 @@ from opwright.rules.rearranging import (
 )
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
-from opwright.rules.upsampling import upsample
 from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright.rules.upsampling import upsample
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -147,9 +146,9 @@ __all__ = [
     "stack",
     "taken",
     "topk",
-    "upsample",
     "triangle",
     "triangle_indices",
+    "upsample",
     "where",
     "window",
     "with_diagonal",
