@@ -9,7 +9,7 @@ of them). Where a list is the only one (`cat`), the operands are its elements.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from opwright_codegen.errors import Errors, SchemaError
@@ -35,7 +35,7 @@ from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
 
-BACKENDS = ("CPU", "CUDA")
+BACKENDS = ("CPU", "CUDA", "Meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ class Binding:
 
     def modules(self) -> Iterator[tuple[str, str]]:
         """The modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
-        if isinstance(self.kernel, Named):
+        is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
+        if isinstance(self.kernel, Named) and not is_fake:
             yield self.kernel.function.module, "kernels"
         for path in self.rule_paths():
             yield path.partition(":")[0], "rules"
@@ -142,14 +143,15 @@ class _Binder:
         for key, kernel in operator.dispatch:
             try:
                 bound = self._kernel(base, key, kernel)
-                meta = None if isinstance(bound, Unbound) or key not in BACKENDS else self._meta(base)
+                planned = key in BACKENDS and key != "Meta" and not isinstance(bound, Unbound)
+                meta = self._meta(base) if planned else None
                 if not isinstance(bound, Unbound):
                     _check_variant(operator, base, key, meta, kernel)
             except SchemaError as error:
                 self.errors.add(error)
             else:
                 found.append(Binding(view, base, key, bound, meta))
-        return found
+        return [*found, *_fakes(found)]
 
     def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
         text = kernel.text
@@ -246,6 +248,13 @@ class _Binder:
                 assert base.meta is not None
                 hint = "as in: pointwise(self, other)"
                 raise SchemaError("meta-form", "'meta' calls a rule", formula.span or base.meta.span, hint)
+
+
+def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
+    """The binding of the Meta key that follows from `meta`, where the operator names no kernel for it."""
+    planned = next((binding for binding in found if binding.meta is not None), None)
+    if planned is not None and not any(binding.key == "Meta" for binding in found):
+        yield replace(planned, key="Meta")
 
 
 def _check_array_module(base: Operator, kernel: Kernel) -> None:

@@ -5836,7 +5836,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:70",
+    where="indexing.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5866,7 +5866,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:74",
+    where="indexing.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5898,7 +5898,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:81",
+    where="indexing.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14458,7 +14458,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:74",
+    where="indexing.yaml:75",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14490,7 +14490,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:74",
+    where="indexing.yaml:75",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14523,7 +14523,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:81",
+    where="indexing.yaml:82",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14555,7 +14555,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:81",
+    where="indexing.yaml:82",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 

@@ -13,6 +13,7 @@ from opwright.dispatch_table import AMBIGUOUS
 from opwright.keys import (
     ARRAYS,
     BACKEND_SELECT,
+    BACKENDS,
     CPU,
     DENSE_CPU,
     META,
@@ -57,15 +58,23 @@ def compose(operator: Operator, keys: int) -> Function:
     if isinstance(kernel, Lazy):
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
+    if key is DispatchKey.Meta and keys & BACKENDS & ~META:
+        served: Function = _fake_kernels().mixed(operator)
+        return served
     match kernel:
         case Shim(general, dense):
             return general if dense is None or keys & ODD else dense
         case Composite(function):
+            if keys & META:
+                function = _fake_kernels().in_mode(function)
             return function
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
-            return adapt_user_kernel(operator, function)
+            adapted = adapt_user_kernel(operator, function)
+            if key is DispatchKey.Meta:
+                adapted = _fake_kernels().check_fake_kernel(operator, adapted)
+            return adapted
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
         case Wrapper(make):
@@ -80,6 +89,13 @@ def compose(operator: Operator, keys: int) -> Function:
             raise missing(operator, key, keys)
         case _:
             assert_never(kernel)
+
+
+def _fake_kernels() -> Any:
+    """What tensors without data need, loaded when there are any."""
+    from opwright.fake import kernels
+
+    return kernels
 
 
 def _start(keys: int) -> int:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "RegistrationError"]
+__all__ = [
+    "ArgumentError",
+    "AutogradError",
+    "DataDependentOutputError",
+    "DispatchError",
+    "DynamicOutputShapeError",
+    "FakeKernelError",
+    "RegistrationError",
+]
 
 
 class RegistrationError(RuntimeError):
@@ -19,3 +27,15 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class FakeKernelError(RuntimeError):
+    """A call on tensors without data that cannot be answered: real ones among them, other modes, a wrong result."""
+
+
+class DataDependentOutputError(FakeKernelError):
+    """The data of a tensor that has none was asked for."""
+
+
+class DynamicOutputShapeError(FakeKernelError):
+    """The shape of a result depends on data that is not there."""
