@@ -20,7 +20,8 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
     if key is DispatchKey.Meta:
         problem = (
             f"could not run {operator.name} on tensors without data (fake or meta ones): it has no fake kernel. "
-            f'Register a function that makes results of the right shape, opwright.library.register_fake("{operator.name}")'
+            "Register a function that makes results of the right shape: "
+            f'opwright.library.register_fake("{operator.name}")'
         )
     elif key is not DispatchKey.Undefined:
         problem = f"could not run {operator.name} with arguments of {key.name}: no kernel is registered for {key.name}"

@@ -54,16 +54,16 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
     is_plain = any(not isinstance(value, Tensor) for value in tensors)
     for position, number in numbers.items():
         array = _wrapped(number, common, tensors)
-        args[position] = array if is_plain else _beside(tensors[0], array)
+        args[position] = array if is_plain else _beside(tensors, array)
 
 
-def _beside(tensor: Tensor, array: np.ndarray[Any, Any]) -> Tensor:
+def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor of the array; without data, where the other operand has none."""
     number = wrap(array)
-    if tensor.keys & META:
+    if any(tensor.keys & META for tensor in tensors):
         from opwright.fake.modes import as_fake, mode_of
 
-        return as_fake(number, mode_of((tensor,)))
+        return as_fake(number, mode_of(tensors))
     return number
 
 
