@@ -45,8 +45,7 @@ class Form:
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
-    `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data;
-    such a form has no `steps`.
+    `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
     """
 
     __slots__ = (
@@ -84,7 +83,7 @@ class Form:
         is_simple = not is_symbolic and shape and 0 not in shape and strides == layouts.contiguous_strides(shape)
         self.shape = shape
         self.strides = strides
-        self.steps = () if is_symbolic else tuple([stride * dtype.itemsize for stride in strides])
+        self.steps = tuple([stride * dtype.itemsize for stride in strides])
         self.odd = 0 if is_simple and dtype not in REDUCED else ODD
         self.dtype = dtype
         self.common = common or dtype

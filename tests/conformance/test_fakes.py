@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from declared import functional_of, of_kind, operators
+from declared import functional_of, of_kind
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
 
 import opwright
 from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
+from opwright.keys import CPU, META
 from opwright_codegen.schema import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -64,7 +65,7 @@ def facts(result: Any, given: list[opwright.Tensor]) -> Any:
         shares = [i for i, each in enumerate(given) if each.untyped_storage() is result.untyped_storage()]
         same = [i for i, each in enumerate(given) if each is result]
         layout = tuple(result.shape), tuple(result.stride()), result.storage_offset(), result.dtype, result.device
-        return (*layout, same, shares, result.keys & ~(opwright.keys.META | opwright.keys.CPU))
+        return (*layout, same, shares, result.keys & ~(META | CPU))
     if isinstance(result, list | tuple):
         return [facts(item, given) for item in result]
     return result
@@ -84,8 +85,10 @@ def without_writing(value: np.ndarray) -> np.ndarray:
 
 def difference(name: str, one: Sample, outs: dict[str, Any] | None = None) -> str | None:
     mode = FakeTensorMode()
-    real_args, real_kwargs = (converted(each, lambda a: opwright.from_numpy(without_writing(a))) for each in (
-        list(one.args), list({**one.kwargs, **(outs or {})}.items())))
+    real_args, real_kwargs = (
+        converted(each, lambda a: opwright.from_numpy(without_writing(a)))
+        for each in (list(one.args), list({**one.kwargs, **(outs or {})}.items()))
+    )
     names = [key for key, _ in real_kwargs]
     fakes = {id(t): mode.from_tensor(t) for t in tensors_in([real_args, real_kwargs])}
 

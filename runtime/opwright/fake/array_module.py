@@ -25,9 +25,8 @@ __all__ = [
 
 def ndarray(shape: Sequence[int], dtype: DType, data: Any, strides: Sequence[int]) -> MetaArray:
     """A view from an address on, as CuPy's constructor makes it."""
-    made = meta_array(tuple(shape), tuple(strides), dtype, data.root.place)
-    made.base = data.root
-    made.offset = data.offset
+    made: MetaArray = data.root.lying(shape, strides, data.offset)
+    made.dtype = dtype
     return made
 
 

@@ -1,9 +1,7 @@
 """Arrays without data: what stands in for NumPy's and CuPy's on the meta device and in fake tensors.
 
-Note [Memory in elements]
-What NumPy counts in bytes (strides, item sizes, addresses) is counted in elements here: `itemsize` is 1. Code that only
-looks at arrays (rules, view kernels, storages) thus runs on both, with the sizes and strides of PyTorch. The bytes of
-an element are `dtype.itemsize`.
+They look like NumPy's arrays, strides in bytes included, so that code that only looks at arrays (rules, view kernels,
+storages) runs on them as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright import devices, keys, layouts
-from opwright.devices import Backend, Device, backend_named
+from opwright.devices import Backend, Device, backend_named, element_strides
 from opwright.dtypes import DType
 from opwright.errors import DataDependentOutputError
 from opwright.layouts import Shape
@@ -78,7 +76,7 @@ _ROW_MAJOR, _OTHER = _Flags(True), _Flags(False)
 
 
 class MetaArray:
-    """An array without data: sizes, strides and offset (in elements, Note [Memory in elements]), dtype and place.
+    """An array without data: sizes, strides and offset in its memory (in bytes, as NumPy counts), dtype and place.
 
     `base` is the array whose memory it would share, None for one with memory of its own: two arrays share memory where
     their roots are one. Sizes, strides and offset may be symbolic.
@@ -91,7 +89,11 @@ class MetaArray:
     place: Place
     offset: int
     base: MetaArray | None
-    itemsize = 1
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
 
     @property
     def ndim(self) -> int:
@@ -121,7 +123,7 @@ class MetaArray:
     @property
     def flags(self) -> _Flags:
         """`flags.c_contiguous`: surely row-major. Symbolic sizes are not asked, since asking would restrict them."""
-        is_row_major = not self.is_symbolic and layouts.is_contiguous(self.shape, self.strides)
+        is_row_major = not self.is_symbolic and layouts.is_contiguous(self.shape, element_strides(self))
         return _ROW_MAJOR if is_row_major else _OTHER
 
     @property
@@ -131,9 +133,13 @@ class MetaArray:
 
     def lying(self, shape: Sequence[int], strides: Sequence[int], offset: int) -> MetaArray:
         """Another view of the same memory."""
-        made = meta_array(tuple(shape), tuple(strides), self.dtype, self.place)
-        made.base = self.root
+        made = MetaArray()
+        made.shape = tuple(shape)
+        made.strides = tuple(strides)
+        made.dtype = self.dtype
+        made.place = self.place
         made.offset = offset
+        made.base = self.root
         return made
 
     # What view kernels ask of an array
@@ -156,7 +162,7 @@ class MetaArray:
 
     def reshape(self, shape: Shape) -> MetaArray:
         """Another shape of a row-major array."""
-        return self.lying(shape, layouts.contiguous_strides(shape), self.offset)
+        return self.lying(shape, _bytes(layouts.contiguous_strides(shape), self.dtype), self.offset)
 
     def squeeze(self, axis: Sequence[int] | None = None) -> MetaArray:
         """Without the dimensions of size 1, or those of them that `axis` names."""
@@ -196,8 +202,7 @@ class MetaArray:
         made.dtype = dtype
         if old != new:
             made.shape = (*self.shape[:-1], self.shape[-1] * old // new)
-            made.strides = (*(stride * old // new for stride in self.strides[:-1]), 1)
-            made.offset = self.offset * old // new
+            made.strides = (*self.strides[:-1], new)
         return made
 
     # What would need the data
@@ -217,7 +222,9 @@ class MetaArray:
         )
 
     def __repr__(self) -> str:
-        return f"MetaArray({list(self.shape)}, strides={list(self.strides)}, {self.dtype}, {self.place.device})"
+        return (
+            f"MetaArray({list(self.shape)}, strides={list(element_strides(self))}, {self.dtype}, {self.place.device})"
+        )
 
 
 _WHOLE = slice(None)
@@ -244,25 +251,30 @@ def _int64() -> DType:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """A place in memory that is not there; adding to it moves on by elements."""
+    """A place in memory that is not there; adding to it moves on by bytes."""
 
     root: MetaArray
     offset: int
 
-    def __add__(self, elements: int) -> _Address:
-        return _Address(self.root, self.offset + elements)
+    def __add__(self, length: int) -> _Address:
+        return _Address(self.root, self.offset + length)
 
 
 def meta_array(shape: Shape, strides: Shape, dtype: DType, place: Place) -> MetaArray:
-    """An array with memory of its own."""
+    """An array with memory of its own; strides in elements."""
     made = MetaArray()
     made.shape = shape
-    made.strides = strides
+    made.strides = _bytes(strides, dtype)
     made.dtype = dtype
     made.place = place
     made.offset = 0
     made.base = None
     return made
+
+
+def _bytes(strides: Shape, dtype: DType) -> Shape:
+    size = dtype.itemsize
+    return tuple([stride * size for stride in strides])
 
 
 def wrap_meta(array: MetaArray) -> Tensor:
@@ -293,8 +305,7 @@ def _no_data(array: MetaArray) -> NoReturn:
 
 
 def _from_numpy(array: Any, index: int | None) -> MetaArray:
-    strides = tuple([step // array.itemsize for step in array.strides])
-    return meta_array(array.shape, strides, array.dtype, META_PLACE)
+    return meta_array(array.shape, element_strides(array), array.dtype, META_PLACE)
 
 
 def _array_module() -> ModuleType:
@@ -311,7 +322,7 @@ devices.add_backend(
         array_type=MetaArray,
         array_module=_array_module,
         shape=lambda array: array.shape,
-        strides=lambda array: array.strides,
+        strides=element_strides,
         dtype=lambda array: array.dtype,
         index=lambda array: array.place.device.index,
         to_numpy=_no_data,

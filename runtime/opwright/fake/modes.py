@@ -92,7 +92,8 @@ class FakeTensorMode:
         if base is None:
             return wrap_meta(meta_array(shape, strides, tensor.dtype, place))
         fake_base = self.from_tensor(base, static_shapes=is_static, source=f"{source}._base")
-        view = fake_base.array.lying(shape, strides, offset)
+        size = tensor.dtype.itemsize
+        view = fake_base.array.lying(shape, [stride * size for stride in strides], offset * size)
         view.dtype = tensor.dtype
         return wrap_view(fake_base, view)
 

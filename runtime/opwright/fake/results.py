@@ -46,7 +46,7 @@ def fake(place: Place, plan: Plan) -> Tensor:
     form: Form = plan.form
     array = MetaArray()
     array.shape = form.shape
-    array.strides = form.strides
+    array.strides = form.steps
     array.dtype = form.dtype
     array.place = place
     array.offset = 0
@@ -65,10 +65,10 @@ def new_fake(plan: Plan) -> Tensor:
 
 
 def fake_like(array: MetaArray, dtype: DType) -> Tensor:
-    """A new tensor of the layout of a row-major array: what simple pointwise calls come to."""
+    """A new tensor of the layout of a row-major array, of its dtype or bool: what simple pointwise calls come to."""
     result = MetaArray()
     result.shape = array.shape
-    result.strides = array.strides
+    result.strides = array.strides if dtype is array.dtype else tuple([s // array.itemsize for s in array.strides])
     result.dtype = dtype
     result.place = array.place
     result.offset = 0
