@@ -30,7 +30,9 @@ from opwright_codegen.kernel_forms import (
 )
 from opwright_codegen.kernel_modules import KernelFunction, KernelModules
 from opwright_codegen.model import Kernel, Operator, OperatorSet
+from opwright_codegen.rule_calls import check_rule_call
 from opwright_codegen.schema import SchemaKind
+from opwright_codegen.source import Span
 from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
@@ -220,9 +222,11 @@ class _Binder:
                 rule = self._rules.find_path(module, name, base.meta.span)
                 arguments = tuple(Reference(Kind.ARGUMENT, a.name) for a in base.schema.arguments if not _is_out(a))
                 call = Call(Reference(Kind.RULE, f"{module}:{name}"), arguments)
+                for error in check_rule_call(call, rule, base.schema, base.meta.span):
+                    self.errors.add(error)
                 return Plans((call,), *_operands(rule, arguments))
             case MetaFormulas(formulas):
-                scope = Scope.for_meta(base.schema, self._rules.names)
+                scope = Scope.for_meta(base.schema, self._rules.rule_names)
                 return self._plans(base, [resolve(formula, scope) for formula in formulas])
             case _:
                 assert_never(form)
@@ -234,9 +238,16 @@ class _Binder:
             message = f"{base.schema.name} has {outputs} outputs, and 'meta' {len(formulas)} formulas"
             raise SchemaError("meta-count", message, base.meta.span, "one formula for each output")
         calls = [call for formula in formulas for call in self._rule_calls(base, formula)]
-        rule = self._rules.find(_rule_name(calls[0]), base.meta.span)
-        assert rule is not None  # the formula is resolved
-        return Plans(tuple(formulas), *_operands(rule, calls[0].arguments))
+        rules = [self._rule(call, base.meta.span) for call in calls]
+        for call, rule in zip(calls, rules, strict=True):
+            for error in check_rule_call(call, rule, base.schema, base.meta.span):
+                self.errors.add(error)
+        return Plans(tuple(formulas), *_operands(rules[0], calls[0].arguments))
+
+    def _rule(self, call: Call, span: Span) -> KernelFunction:
+        found = self._rules.find(_rule_name(call), call.span or span)
+        assert found is not None  # the formula is resolved
+        return found
 
     def _rule_calls(self, base: Operator, formula: Formula) -> list[Call]:
         match formula:
@@ -304,9 +315,10 @@ def _operands(rule: KernelFunction, arguments: Sequence[Formula]) -> tuple[tuple
     """Note [Operands of rules]."""
     found: list[str | None] = []
     is_list = False
+    positional = rule.positional
     for position, argument in enumerate(arguments):
-        if position < len(rule.annotations):
-            text = rule.annotations[position]
+        if position < len(positional):
+            text = positional[position].annotation
             if not any(word in text for word in _ARRAYS):
                 continue
             is_list = text.startswith(("Sequence[", "list["))
