@@ -23,7 +23,7 @@ _MODULES = {
     "opwright.dtypes": ("DType",),
     "opwright.fake": ("array_module",),
     "opwright.fake.modes": ("new_place",),
-    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "written"),
+    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"),
     "opwright.generator": ("Generator",),
     "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
     "opwright.options": ("Layout", "MemoryFormat"),

@@ -53,28 +53,25 @@ def compose(operator: Operator, keys: int) -> Function:
     key, entry = operator.first_entry(keys)
     registration = entry.registration
     if registration is None:
+        if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
+            return _fake_kernel("writes_alone", operator)
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
     if isinstance(kernel, Lazy):
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
-        served: Function = _fake_kernels().mixed(operator)
-        return served
+        return _fake_kernel("mixed", operator)
     match kernel:
         case Shim(general, dense):
             return general if dense is None or keys & ODD else dense
         case Composite(function):
-            if keys & META:
-                function = _fake_kernels().in_mode(function)
-            return function
+            return _fake_kernel("in_mode", function) if keys & META else function
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
             adapted = adapt_user_kernel(operator, function)
-            if key is DispatchKey.Meta:
-                adapted = _fake_kernels().check_fake_kernel(operator, adapted)
-            return adapted
+            return _fake_kernel("check_fake_kernel", operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
         case Wrapper(make):
@@ -91,11 +88,12 @@ def compose(operator: Operator, keys: int) -> Function:
             assert_never(kernel)
 
 
-def _fake_kernels() -> Any:
-    """What tensors without data need, loaded when there are any."""
+def _fake_kernel(kind: str, *about: Any) -> Function:
+    """What serves tensors without data, by a function of `opwright.fake.kernels`, which is loaded when there are any."""
     from opwright.fake import kernels
 
-    return kernels
+    made: Function = getattr(kernels, kind)(*about)
+    return made
 
 
 def _start(keys: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opwright.devices import Array, backend_named, backend_of
 from opwright.dtypes import REDUCED, bfloat16
-from opwright.keys import ODD
+from opwright.keys import META, ODD
 from opwright.layouts import Shape, contiguous_strides, span, surely_empty
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Storage:
 
     def __reduce__(self) -> tuple[Any, ...]:
         backend = backend_of(self.array)
+        if backend.key == META:
+            return Storage, (self.flat(), self.resizable)
         device = backend.device(self.array)
         return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
 

@@ -69,7 +69,7 @@ class _FakeBuilder(ShimBuilder):
         """Nothing is written but the version; what the kernel would refuse is refused."""
         written = [self._own[a.name] for a in self._schema.mutated_arguments]
         take = "inplace" if self._schema.kind is SchemaKind.INPLACE else "target"
-        statements = [place] if place.startswith("place_of") else []
+        statements = [place] if place.endswith(")") else []
         plans = ["plan"] if len(written) == 1 else [f"plan{i}" for i in range(len(written))]
         statements += self._plan_lines(formulas, given, plans)
         statements += [f"{plan}.{take}({name})" for plan, name in zip(plans, written, strict=True)]
@@ -92,7 +92,8 @@ class _FakeBuilder(ShimBuilder):
             return ""
         if len(found) == 1 and found[0].endswith(".array"):
             return f"{found[0]}.place"
-        return bracketed("place_of(", found, ")", 4)
+        any_device = self._view.operator.device_check == "NoCheck"
+        return bracketed("place_of_first(" if any_device else "place_of(", found, ")", 4)
 
     def _fast(self, facts: DenseFacts, key: str) -> FastShim:
         arrays = {name: self._arrays[name] for name in facts.operands}

@@ -43,6 +43,14 @@ class Place:
         """The place of the same mode on another device."""
         return place_on(device) if self.mode is None else self.mode.place(device)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Place:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.mode is not None:
+            raise TypeError("a fake tensor belongs to a FakeTensorMode, which does not pickle: pickle the real one")
+        return place_on, (self.device,)
+
     def __repr__(self) -> str:
         return f"Place({self.device!r}, {self.mode!r})"
 
@@ -191,6 +199,9 @@ class MetaArray:
             shape.append(size)
             strides.append(stride)
         return self.lying(shape, strides, offset)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return meta_array, (self.shape, element_strides(self), self.dtype, self.place)
 
     def __setitem__(self, index: Any, value: object) -> None:
         """There is no data to write."""

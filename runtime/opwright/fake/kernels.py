@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opwright.errors import FakeKernelError
-from opwright.fake.arrays import META_PLACE, MetaArray, Place
+from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.context import FakeContext, running
 from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of, tensors_of
+from opwright.fake.results import written
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["check_fake_kernel", "in_mode", "mixed"]
+__all__ = ["check_fake_kernel", "in_mode", "mixed", "writes_alone"]
 
 Function = Callable[..., Any]
 
@@ -54,6 +55,18 @@ def check_fake_kernel(operator: Operator, function: Function) -> Function:
     return call
 
 
+def writes_alone(operator: Operator) -> Function:
+    """The fake kernel of an operator that writes to its arguments and returns nothing: their versions count."""
+    positions = operator.signature.written
+
+    def call(*args: Any) -> None:
+        for position in positions:
+            for tensor in tensors_of((args[position],)):
+                written(tensor)
+
+    return call
+
+
 def _checked(operator: Operator, result: Any, place: Place | None) -> Any:
     for tensor in tensors_of(result if isinstance(result, (tuple, list)) else (result,)):
         array = tensor.array
@@ -62,9 +75,9 @@ def _checked(operator: Operator, result: Any, place: Place | None) -> Any:
                 f"the fake kernel of {operator.name} returned a tensor with data, on {tensor.device}: it has to make "
                 'its results from its arguments (x.new_empty(shape), opwright.empty_like(x)) or on device="meta"'
             )
-        if place is not None and array.place is META_PLACE and place is not META_PLACE:
+        if place is not None and array.place.device.type == "meta" and place.device.type != "meta":
+            tensor.keys = tensor.keys & ~array.place.keys | place.keys
             array.place = place
-            tensor.keys = tensor.keys & ~META_PLACE.keys | place.keys
     return result
 
 

@@ -10,7 +10,7 @@ from opwright.metadata import Form, Plan
 from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
-__all__ = ["fake", "fake_like", "new_fake", "place_of", "written"]
+__all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"]
 
 
 def place_of(*arrays: MetaArray | None) -> Place:
@@ -24,6 +24,18 @@ def place_of(*arrays: MetaArray | None) -> Place:
             continue
         found = array if found is None else _common(found, array)
     return new_place() if found is None else found.place
+
+
+def place_of_first(array: MetaArray, *others: MetaArray | None) -> Place:
+    """Where the results of a call are whose operands may be on several devices (`copy_`, indexing): with the first.
+
+    Raises FakeKernelError for two modes.
+    """
+    mode = array.place.mode
+    for other in others:
+        if other is not None and mode is not None and other.place.mode not in (None, mode):
+            raise FakeKernelError(OTHER_MODE)
+    return array.place
 
 
 def _common(first: MetaArray, second: MetaArray) -> MetaArray:
