@@ -162,7 +162,8 @@ def _check_signature(call: Call, rule: KernelFunction, at: Span) -> Iterator[Sch
         return
     operands = len(call.arguments) - 1
     if len(groups) != operands:
-        message = f"the signature has {_count(len(groups), 'operand')}, and {operands} {'is' if operands == 1 else 'are'} given"
+        are = "is" if operands == 1 else "are"
+        message = f"the signature has {_count(len(groups), 'operand')}, and {operands} {are} given"
         yield SchemaError("core-dimensions", message, span)
     known = set(re.findall(r"\w+", inputs))
     for name in re.findall(r"\w+", output):

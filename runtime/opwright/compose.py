@@ -89,7 +89,7 @@ def compose(operator: Operator, keys: int) -> Function:
 
 
 def _fake_kernel(kind: str, *about: Any) -> Function:
-    """What serves tensors without data, by a function of `opwright.fake.kernels`, which is loaded when there are any."""
+    """What serves tensors without data: made by `opwright.fake.kernels`, which is loaded when there are any."""
     from opwright.fake import kernels
 
     made: Function = getattr(kernels, kind)(*about)

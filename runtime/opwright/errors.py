@@ -9,6 +9,7 @@ __all__ = [
     "DispatchError",
     "DynamicOutputShapeError",
     "FakeKernelError",
+    "GuardOnDataDependentError",
     "RegistrationError",
 ]
 
@@ -39,3 +40,7 @@ class DataDependentOutputError(FakeKernelError):
 
 class DynamicOutputShapeError(FakeKernelError):
     """The shape of a result depends on data that is not there."""
+
+
+class GuardOnDataDependentError(RuntimeError):
+    """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""

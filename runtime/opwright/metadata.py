@@ -18,6 +18,7 @@ from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtyp
 from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.promotion import castable
+from opwright.sizes import is_symbolic
 from opwright.storage import new_array, resize, stride_over
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Forms(dict[Any, Form]):
 def _is_symbolic(key: Any) -> bool:
     if isinstance(key, (tuple, list)):
         return any(map(_is_symbolic, key))
-    return type(key).__module__ == "opwright.sizes"
+    return is_symbolic(key)
 
 
 class Plan:

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_activations
+import samples_arithmetic
 import samples_convolution
 import samples_creation
 import samples_indexing
 import samples_losses
+import samples_nn
+import samples_normalization
 import samples_pointwise
 import samples_pooling
+import samples_random
 import samples_reductions
 import samples_shapes
 import samples_sorting
@@ -20,6 +24,7 @@ from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
+    **samples_arithmetic.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
@@ -29,10 +34,11 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_normalization.SAMPLES,
+    **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_random.SAMPLES,
 }
 
 # Operators without samples of their own, and why.
-NO_SAMPLES: dict[str, str] = {
-    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
-}
+NO_SAMPLES: dict[str, str] = {}

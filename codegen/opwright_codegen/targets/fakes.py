@@ -92,7 +92,7 @@ class _FakeBuilder(ShimBuilder):
             return ""
         if len(found) == 1 and found[0].endswith(".array"):
             return f"{found[0]}.place"
-        any_device = self._view.operator.device_check == "NoCheck"
+        any_device = self._binding.base.device_check == "NoCheck"
         return bracketed("place_of_first(" if any_device else "place_of(", found, ")", 4)
 
     def _fast(self, facts: DenseFacts, key: str) -> FastShim:

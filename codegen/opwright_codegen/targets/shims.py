@@ -22,8 +22,8 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "new_fake", "new_place", "np", "place", "place_of", "place_of_first", "plan", "plans", "result", "results", "rules", "target", "type",
-    "wrap", "wrap_view", "wrap_views", "written", "zip",
+    "new_fake", "new_place", "np", "place", "place_of", "place_of_first", "plan", "plans", "result", "results", "rules",
+    "target", "type", "wrap", "wrap_view", "wrap_views", "written", "zip",
 )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def read_item(array: MetaArray, what: str) -> Any:
         return env.create_unbacked_symbool()
     if dtype in FLOATING:
         return env.create_unbacked_symfloat()
-    return env.create_unbacked_symint(min=None)
+    return env.create_unbacked_symint(min=-(2**63), max=2**63 - 1)
 
 
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:

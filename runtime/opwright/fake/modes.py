@@ -123,11 +123,11 @@ OTHER_MODE: Final = (
 
 def _symbolic_layout(
     env: ShapeEnv, shape: layouts.Shape, strides: layouts.Shape, offset: int, source: str
-) -> tuple[layouts.Shape, layouts.Shape, int]:
+) -> tuple[Any, Any, Any]:
     """Sizes as symbols, and strides in terms of them where they follow from sizes."""
     sizes = tuple([env.create_symbol(size, f"{source}.size({dim})") for dim, size in enumerate(shape)])
-    steps: dict[int, int] = {}
-    follows = {1: 1}
+    steps: dict[int, Any] = {}
+    follows: dict[int, Any] = {1: 1}
     for dim in sorted(range(len(shape)), key=lambda dim: (strides[dim], shape[dim])):
         step = follows.get(strides[dim])
         if step is None:

@@ -6,7 +6,9 @@ CPU kernels; errors carry its wording.
 
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.dropout import dropout_mask, native_dropout
+from opwright.rules.embedding import embedding
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.losses import (
@@ -19,9 +21,28 @@ from opwright.rules.losses import (
     multilabel_loss,
     multilabel_marks,
 )
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    scaled,
+    where,
+)
 from opwright.rules.products import addmm, gufunc
+from opwright.rules.random import binomial, multinomial
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
@@ -31,18 +52,26 @@ __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
+    "batch_norm",
+    "batch_norm_statistics",
     "binary_loss",
+    "binomial",
     "bucketize",
     "cat",
     "class_loss",
     "col2im",
+    "complex_of",
     "convolution",
+    "dropout_mask",
+    "embedding",
     "empty",
     "expand_masks",
     "eye",
     "full",
     "gather",
     "glu",
+    "group_norm",
+    "group_norm_statistics",
     "gufunc",
     "histc",
     "im2col",
@@ -63,8 +92,11 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
+    "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "multinomial",
+    "native_dropout",
     "norm",
     "normalized",
     "overwritten",
@@ -74,6 +106,8 @@ __all__ = [
     "power_to_number",
     "put",
     "reduce",
+    "same_dtypes",
+    "scaled",
     "scan",
     "scattered",
     "searchsorted",
@@ -82,4 +116,5 @@ __all__ = [
     "taken",
     "topk",
     "where",
+    "window",
 ]
