@@ -16,9 +16,11 @@ import samples_normalization
 import samples_pointwise
 import samples_pooling
 import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_upsampling
 import samples_views
 from sampling import Sample
 
@@ -28,12 +30,14 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_upsampling.SAMPLES,
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,

@@ -30,6 +30,7 @@ from opwright.rules.normalization import (
     layer_norm_statistics,
     normalized,
 )
+from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -43,9 +44,25 @@ from opwright.rules.pointwise import (
 )
 from opwright.rules.products import addmm, gufunc
 from opwright.rules.random import binomial, multinomial
+from opwright.rules.rearranging import (
+    block_diagonal,
+    channels_from_pixels,
+    flipped,
+    narrowed,
+    overlaid,
+    pixels_from_channels,
+    repeated,
+    rolled,
+    rotated,
+    shuffled,
+    triangle,
+    triangle_indices,
+    with_diagonal,
+)
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright.rules.upsampling import upsample
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -56,8 +73,10 @@ __all__ = [
     "batch_norm_statistics",
     "binary_loss",
     "binomial",
+    "block_diagonal",
     "bucketize",
     "cat",
+    "channels_from_pixels",
     "class_loss",
     "col2im",
     "complex_of",
@@ -67,6 +86,7 @@ __all__ = [
     "empty",
     "expand_masks",
     "eye",
+    "flipped",
     "full",
     "gather",
     "glu",
@@ -74,6 +94,7 @@ __all__ = [
     "group_norm_statistics",
     "gufunc",
     "histc",
+    "histogram",
     "im2col",
     "image_class_loss",
     "index",
@@ -96,25 +117,39 @@ __all__ = [
     "multilabel_loss",
     "multilabel_marks",
     "multinomial",
+    "narrowed",
     "native_dropout",
     "norm",
     "normalized",
+    "overlaid",
     "overwritten",
+    "padded",
+    "pixels_from_channels",
     "pointwise",
     "pool",
     "power_of_number",
     "power_to_number",
     "put",
     "reduce",
+    "reflected",
+    "repeated",
+    "replicated",
+    "rolled",
+    "rotated",
     "same_dtypes",
     "scaled",
     "scan",
     "scattered",
     "searchsorted",
+    "shuffled",
     "sort",
     "stack",
     "taken",
     "topk",
+    "triangle",
+    "triangle_indices",
+    "upsample",
     "where",
     "window",
+    "with_diagonal",
 ]
