@@ -150,11 +150,6 @@ KNOWN = (
         r"\[6, 5\].*not IndexError",
         "a 2-d image is refused like any other with a dimension missing",
     ),
-    Known(
-        "conv3d.padding",
-        "shape, dtype, strides",
-        "the row that makes padding even is joined by cat, which is row-major",
-    ),
     Known("max_pool1d", "int.*no error, but", "integers are served, as in max_pool1d_with_indices"),
     Known("_?adaptive_avg_pool3d.*", "bfloat16.*values", "PyTorch rounds partial sums to bfloat16; ours are float32"),
     Known(
