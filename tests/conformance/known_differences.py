@@ -83,11 +83,10 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
-        "|(put|index_put|uniform|random|normal)[.]out|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out"
-        "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
+        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out"
         "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
-        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
+        "|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle|constant_pad_nd)[.]out"
+        "|(slice|select|diagonal)_scatter[.]out",
         "shape, dtype, strides",
         "PyTorch makes these from "
         "the functional "
@@ -132,6 +131,7 @@ KNOWN = (
         "shape, dtype, strides",
         "PyTorch gives an `out` with gaps other strides, though its shape is right",
     ),
+    Known("mH|adjoint", "complex.*shape, dtype, strides", "a conjugate is a new dense tensor, there being no lazy one"),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
         "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
