@@ -58,6 +58,30 @@ def std_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) 
     return result
 
 
+# linalg_matmul(Tensor self, Tensor other) -> Tensor
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    result: Tensor = ops.matmul(self, other)
+    return result
+
+
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    result: Tensor = ops.outer(self, vec2)
+    return result
+
+
+# matrix_power(Tensor self, int n) -> Tensor
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    result: Tensor = ops.linalg_matrix_power(self, n)
+    return result
+
+
+# linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
+def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    result: Tensor = ops.diagonal(A, offset, dim1, dim2)
+    return result
+
+
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)

@@ -2583,11 +2583,60 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     return wrap(plan.lay_out(np.dot(self_, tensor_)))
 
 
+# vdot(Tensor self, Tensor other) -> Tensor
+def vdot_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    self_, other_ = plan.operands
+    return wrap(plan.lay_out(np.vdot(self_, other_)))
+
+
+# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
+    plan = rules.cross(self.array, other.array, dim)
+    self_, other_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.cross_product(np, self_, other_, dim)))
+
+
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha)))
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha)))
+
+
+# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha)))
+
+
+# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha)))
+
+
+# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha)))
+
+
+# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha)))
+
+
+# trace(Tensor self) -> Tensor
+def trace_default(self: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(np.trace(self_)))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -5188,28 +5237,133 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(np.vdot(self_, other_), target)
+    return out
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    plan = rules.cross(self.array, other.array, dim)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.cross_product(np, self_, other_, dim), target)
+    return out
+
+
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
     return out
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
     plan.store(
-        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return self
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(np.trace(self_), target)
+    return out
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -32,8 +32,14 @@ __all__ = [
     "abs_",
     "add",
     "add_",
+    "addbmm",
+    "addbmm_",
     "addmm",
     "addmm_",
+    "addmv",
+    "addmv_",
+    "addr",
+    "addr_",
     "alias",
     "all",
     "allclose",
@@ -46,6 +52,8 @@ __all__ = [
     "as_strided",
     "atan2",
     "atan2_",
+    "baddbmm",
+    "baddbmm_",
     "bernoulli",
     "bitwise_and",
     "bitwise_and_",
@@ -59,6 +67,7 @@ __all__ = [
     "cat",
     "ceil",
     "ceil_",
+    "chain_matmul",
     "chunk",
     "clamp",
     "clamp_",
@@ -66,6 +75,7 @@ __all__ = [
     "copy",
     "cos",
     "cos_",
+    "cross",
     "cumprod",
     "cumprod_",
     "cumsum",
@@ -75,6 +85,7 @@ __all__ = [
     "div",
     "div_",
     "dot",
+    "einsum",
     "empty",
     "empty_like",
     "empty_strided",
@@ -100,18 +111,27 @@ __all__ = [
     "ge_",
     "gelu",
     "gelu_",
+    "ger",
     "gt",
     "gt_",
     "index",
     "index_put",
     "index_put_",
     "index_select",
+    "inner",
     "isclose",
     "isfinite",
     "isnan",
+    "kron",
     "layer_norm",
     "le",
     "le_",
+    "linalg_cross",
+    "linalg_diagonal",
+    "linalg_matmul",
+    "linalg_matrix_power",
+    "linalg_multi_dot",
+    "linalg_vecdot",
     "linspace",
     "log",
     "log1p",
@@ -134,6 +154,7 @@ __all__ = [
     "masked_fill_",
     "masked_select",
     "matmul",
+    "matrix_power",
     "max",
     "maximum",
     "mean",
@@ -154,6 +175,7 @@ __all__ = [
     "normal",
     "ones",
     "ones_like",
+    "outer",
     "permute",
     "pow",
     "prod",
@@ -202,6 +224,8 @@ __all__ = [
     "tan_",
     "tanh",
     "tanh_",
+    "tensordot",
+    "trace",
     "transpose",
     "tril",
     "tril_",
@@ -213,6 +237,7 @@ __all__ = [
     "uniform",
     "unsqueeze",
     "var",
+    "vdot",
     "where",
     "zero",
     "zero_",
@@ -4430,7 +4455,7 @@ _mm_default = declare(
     "aten::mm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="linear_algebra.yaml:5",
+    where="linear_algebra.yaml:7",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4460,7 +4485,7 @@ _bmm_default = declare(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="linear_algebra.yaml:12",
+    where="linear_algebra.yaml:14",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4490,7 +4515,7 @@ _mv_default = declare(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
-    where="linear_algebra.yaml:19",
+    where="linear_algebra.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4520,7 +4545,7 @@ _dot_default = declare(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
-    where="linear_algebra.yaml:26",
+    where="linear_algebra.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4546,12 +4571,507 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
 
 _dot_default.stub = dot_default
 
+_vdot_default = declare(
+    "aten::vdot",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:35",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# vdot(Tensor self, Tensor other) -> Tensor
+def vdot_default(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _vdot_default.table[ARRAYS]
+        except KeyError:
+            return _vdot_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_default.call(self, other)
+    return kernel(self, other)
+
+
+_vdot_default.stub = vdot_default
+
+_matmul = declare(
+    "aten::matmul",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:42",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matmul(Tensor self, Tensor other) -> Tensor
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _matmul.table[ARRAYS]
+        except KeyError:
+            return _matmul.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul.call(self, other)
+    return kernel(self, other)
+
+
+_matmul.stub = matmul
+
+_linalg_matmul = declare(
+    "aten::linalg_matmul",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:45",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matmul(Tensor self, Tensor other) -> Tensor
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul.call(self, other)
+    return kernel(self, other)
+
+
+_linalg_matmul.stub = linalg_matmul
+
+_linalg_vecdot = declare(
+    "aten::linalg_vecdot",
+    "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:50",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_vecdot.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot.call(x, y, dim)
+        return kernel(x, y, dim)
+    try:
+        keys = x.keys | y.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot.call(x, y, dim)
+    return kernel(x, y, dim)
+
+
+_linalg_vecdot.stub = linalg_vecdot
+
+_outer = declare(
+    "aten::outer",
+    "(Tensor self, Tensor vec2) -> Tensor",
+    (("self", "Tensor"), ("vec2", "Tensor")),
+    where="linear_algebra.yaml:54",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# outer(Tensor self, Tensor vec2) -> Tensor
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _outer.table[ARRAYS]
+        except KeyError:
+            return _outer.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_outer.stub = outer
+
+_ger = declare(
+    "aten::ger",
+    "(Tensor self, Tensor vec2) -> Tensor",
+    (("self", "Tensor"), ("vec2", "Tensor")),
+    where="linear_algebra.yaml:57",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger.table[ARRAYS]
+        except KeyError:
+            return _ger.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger.stub = ger
+
+_inner = declare(
+    "aten::inner",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:62",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# inner(Tensor self, Tensor other) -> Tensor
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _inner.table[ARRAYS]
+        except KeyError:
+            return _inner.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner.call(self, other)
+    return kernel(self, other)
+
+
+_inner.stub = inner
+
+_tensordot = declare(
+    "aten::tensordot",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
+    where="linear_algebra.yaml:65",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot.table[ARRAYS]
+        except KeyError:
+            return _tensordot.call(self, other, dims_self, dims_other)
+        return kernel(self, other, dims_self, dims_other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot.call(self, other, dims_self, dims_other)
+    return kernel(self, other, dims_self, dims_other)
+
+
+_tensordot.stub = tensordot
+
+_einsum = declare(
+    "aten::einsum",
+    "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+    (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:68",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+    if type(equation) is not str:
+        equation = _einsum.convert(0, equation)
+    if path is not None and not is_int_list(path):
+        path = _einsum.convert(2, path)
+    if type(tensors) is not list:
+        return _einsum.call(equation, tensors, path)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _einsum.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _einsum.call(equation, tensors, path)
+    return kernel(equation, tensors, path)
+
+
+_einsum.stub = einsum
+
+_kron = declare(
+    "aten::kron",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:70",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# kron(Tensor self, Tensor other) -> Tensor
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _kron.table[ARRAYS]
+        except KeyError:
+            return _kron.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron.call(self, other)
+    return kernel(self, other)
+
+
+_kron.stub = kron
+
+_chain_matmul = declare(
+    "aten::chain_matmul",
+    "(Tensor[] matrices) -> Tensor",
+    (("matrices", "Tensor[]"),),
+    where="linear_algebra.yaml:73",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# chain_matmul(Tensor[] matrices) -> Tensor
+def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+    if type(matrices) is not list:
+        return _chain_matmul.call(matrices)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul.call(matrices)
+    return kernel(matrices)
+
+
+_chain_matmul.stub = chain_matmul
+
+_linalg_multi_dot = declare(
+    "aten::linalg_multi_dot",
+    "(Tensor[] tensors) -> Tensor",
+    (("tensors", "Tensor[]"),),
+    where="linear_algebra.yaml:76",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_multi_dot(Tensor[] tensors) -> Tensor
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    if type(tensors) is not list:
+        return _linalg_multi_dot.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot.call(tensors)
+    return kernel(tensors)
+
+
+_linalg_multi_dot.stub = linalg_multi_dot
+
+_linalg_matrix_power = declare(
+    "aten::linalg_matrix_power",
+    "(Tensor self, int n) -> Tensor",
+    (("self", "Tensor"), ("n", "int")),
+    where="linear_algebra.yaml:79",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_power(Tensor self, int n) -> Tensor
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+    if type(n) is not int:
+        n = _linalg_matrix_power.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power.call(self, n)
+    return kernel(self, n)
+
+
+_linalg_matrix_power.stub = linalg_matrix_power
+
+_matrix_power = declare(
+    "aten::matrix_power",
+    "(Tensor self, int n) -> Tensor",
+    (("self", "Tensor"), ("n", "int")),
+    where="linear_algebra.yaml:82",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matrix_power(Tensor self, int n) -> Tensor
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    if type(n) is not int:
+        n = _matrix_power.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power.table[ARRAYS]
+        except KeyError:
+            return _matrix_power.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power.call(self, n)
+    return kernel(self, n)
+
+
+_matrix_power.stub = matrix_power
+
+_linalg_cross_default = declare(
+    "aten::linalg_cross",
+    "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:87",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+def linalg_cross_default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_linalg_cross_default.stub = linalg_cross_default
+
+_cross = declare(
+    "aten::cross",
+    "(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
+    where="linear_algebra.yaml:95",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cross(Tensor self, Tensor other, int? dim=None) -> Tensor
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _cross.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _cross.table[ARRAYS]
+        except KeyError:
+            return _cross.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_cross.stub = cross
+
 _addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4581,35 +5101,194 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1,
 
 _addmm_default.stub = addmm_default
 
-_matmul = declare(
-    "aten::matmul",
-    "(Tensor self, Tensor other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:40",
+_addmv_default = declare(
+    "aten::addmv",
+    "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
 
-# matmul(Tensor self, Tensor other) -> Tensor
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_default.convert(4, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
         try:
-            kernel = _matmul.table[ARRAYS]
+            kernel = _addmv_default.table[ARRAYS]
         except KeyError:
-            return _matmul.call(self, other)
-        return kernel(self, other)
+            return _addmv_default.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
     try:
-        keys = self.keys | other.keys
+        keys = self.keys | mat.keys | vec.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matmul.table[keys]
+        kernel = _addmv_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matmul.call(self, other)
-    return kernel(self, other)
+        return _addmv_default.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
 
 
-_matmul.stub = matmul
+_addmv_default.stub = addmv_default
+
+_baddbmm_default = declare(
+    "aten::baddbmm",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_default.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm_default.stub = baddbmm_default
+
+_addbmm_default = declare(
+    "aten::addbmm",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_default.table[ARRAYS]
+        except KeyError:
+            return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm_default.stub = addbmm_default
+
+_addr_default = declare(
+    "aten::addr",
+    "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_default.table[ARRAYS]
+        except KeyError:
+            return _addr_default.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_default.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr_default.stub = addr_default
+
+_trace_default = declare(
+    "aten::trace",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:137",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# trace(Tensor self) -> Tensor
+def trace_default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _trace_default.table[ARRAYS]
+        except KeyError:
+            return _trace_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_default.call(self)
+    return kernel(self)
+
+
+_trace_default.stub = trace_default
+
+_linalg_diagonal = declare(
+    "aten::linalg_diagonal",
+    "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+    (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:144",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
+def linalg_diagonal(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_diagonal(*args, **kwargs)
+
+
+_linalg_diagonal.stub = linalg_diagonal
 
 _alias = declare(
     "aten::alias",
@@ -13883,7 +14562,7 @@ _mm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:5",
+    where="linear_algebra.yaml:7",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13914,7 +14593,7 @@ _bmm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:12",
+    where="linear_algebra.yaml:14",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13945,7 +14624,7 @@ _mv_out = declare(
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:19",
+    where="linear_algebra.yaml:21",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -13976,7 +14655,7 @@ _dot_out = declare(
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:26",
+    where="linear_algebra.yaml:28",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14002,6 +14681,70 @@ def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
 
 _dot_out.stub = dot_out
 
+_vdot_out = declare(
+    "aten::vdot.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:35",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _vdot_out.table[ARRAYS]
+        except KeyError:
+            return _vdot_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_vdot_out.stub = vdot_out
+
+_linalg_cross_out = declare(
+    "aten::linalg_cross.out",
+    "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:87",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_cross_out.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_out.call(self, other, dim, out)
+        return kernel(self, other, dim, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_out.call(self, other, dim, out)
+    return kernel(self, other, dim, out)
+
+
+_linalg_cross_out.stub = linalg_cross_out
+
 _addmm_out = declare(
     "aten::addmm.out",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
@@ -14014,7 +14757,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -14055,7 +14798,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -14084,6 +14827,385 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 
 
 _addmm_.stub = addmm_
+
+_addmv_out = declare(
+    "aten::addmv.out",
+    "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("mat", "Tensor"),
+        ("vec", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(mat) is ndarray
+        and type(vec) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addmv_out.table[ARRAYS]
+        except KeyError:
+            return _addmv_out.call(self, mat, vec, beta, alpha, out)
+        return kernel(self, mat, vec, beta, alpha, out)
+    try:
+        keys = self.keys | mat.keys | vec.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_out.call(self, mat, vec, beta, alpha, out)
+    return kernel(self, mat, vec, beta, alpha, out)
+
+
+_addmv_out.stub = addmv_out
+
+_addmv_ = declare(
+    "aten::addmv_",
+    "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
+        try:
+            kernel = _addmv_.table[ARRAYS]
+        except KeyError:
+            return _addmv_.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
+    try:
+        keys = self.keys | mat.keys | vec.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
+
+
+_addmv_.stub = addmv_
+
+_baddbmm_out = declare(
+    "aten::baddbmm.out",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("batch1", "Tensor"),
+        ("batch2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor,
+) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(batch1) is ndarray
+        and type(batch2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _baddbmm_out.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+        return kernel(self, batch1, batch2, beta, alpha, out)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return kernel(self, batch1, batch2, beta, alpha, out)
+
+
+_baddbmm_out.stub = baddbmm_out
+
+_baddbmm_ = declare(
+    "aten::baddbmm_",
+    "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm_.stub = baddbmm_
+
+_addbmm_out = declare(
+    "aten::addbmm.out",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("batch1", "Tensor"),
+        ("batch2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor,
+) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(batch1) is ndarray
+        and type(batch2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addbmm_out.table[ARRAYS]
+        except KeyError:
+            return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+        return kernel(self, batch1, batch2, beta, alpha, out)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return kernel(self, batch1, batch2, beta, alpha, out)
+
+
+_addbmm_out.stub = addbmm_out
+
+_addbmm_ = declare(
+    "aten::addbmm_",
+    "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_.table[ARRAYS]
+        except KeyError:
+            return _addbmm_.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm_.stub = addbmm_
+
+_addr_out = declare(
+    "aten::addr.out",
+    "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("vec1", "Tensor"),
+        ("vec2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(vec1) is ndarray
+        and type(vec2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addr_out.table[ARRAYS]
+        except KeyError:
+            return _addr_out.call(self, vec1, vec2, beta, alpha, out)
+        return kernel(self, vec1, vec2, beta, alpha, out)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_out.call(self, vec1, vec2, beta, alpha, out)
+    return kernel(self, vec1, vec2, beta, alpha, out)
+
+
+_addr_out.stub = addr_out
+
+_addr_ = declare(
+    "aten::addr_",
+    "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_.table[ARRAYS]
+        except KeyError:
+            return _addr_.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr_.stub = addr_
+
+_trace_out = declare(
+    "aten::trace.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:137",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _trace_out.table[ARRAYS]
+        except KeyError:
+            return _trace_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_out.call(self, out)
+    return kernel(self, out)
+
+
+_trace_out.stub = trace_out
 
 _cat_out = declare(
     "aten::cat.out",
@@ -17156,6 +18278,88 @@ def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
 
 _dot.stub = dot
 
+_vdot = packet("aten::vdot")
+
+
+# vdot: default, out
+def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _vdot.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _vdot_default.table[ARRAYS]
+        except KeyError:
+            return _vdot_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_default.call(self, other)
+    return kernel(self, other)
+
+
+_vdot.stub = vdot
+
+packet("aten::matmul").stub = matmul
+
+packet("aten::linalg_matmul").stub = linalg_matmul
+
+packet("aten::linalg_vecdot").stub = linalg_vecdot
+
+packet("aten::outer").stub = outer
+
+packet("aten::ger").stub = ger
+
+packet("aten::inner").stub = inner
+
+packet("aten::tensordot").stub = tensordot
+
+packet("aten::einsum").stub = einsum
+
+packet("aten::kron").stub = kron
+
+packet("aten::chain_matmul").stub = chain_matmul
+
+packet("aten::linalg_multi_dot").stub = linalg_multi_dot
+
+packet("aten::linalg_matrix_power").stub = linalg_matrix_power
+
+packet("aten::matrix_power").stub = matrix_power
+
+_linalg_cross = packet("aten::linalg_cross")
+
+
+# linalg_cross: default, out
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_cross.call((self, other), {"dim": dim, "out": out})
+    if type(dim) is not int:
+        dim = _linalg_cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_linalg_cross.stub = linalg_cross
+
+packet("aten::cross").stub = cross
+
 _addmm = packet("aten::addmm")
 
 
@@ -17194,7 +18398,185 @@ def addmm(
 
 _addmm.stub = addmm
 
-packet("aten::matmul").stub = matmul
+_addmv = packet("aten::addmv")
+
+
+# addmv: default, out
+def addmv(
+    self: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addmv.call((self, mat, vec), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
+        try:
+            kernel = _addmv_default.table[ARRAYS]
+        except KeyError:
+            return _addmv_default.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
+    try:
+        keys = self.keys | mat.keys | vec.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_default.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
+
+
+_addmv.stub = addmv
+
+_baddbmm = packet("aten::baddbmm")
+
+
+# baddbmm: default, out
+def baddbmm(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _baddbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_default.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm.stub = baddbmm
+
+_addbmm = packet("aten::addbmm")
+
+
+# addbmm: default, out
+def addbmm(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_default.table[ARRAYS]
+        except KeyError:
+            return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm.stub = addbmm
+
+_addr = packet("aten::addr")
+
+
+# addr: default, out
+def addr(
+    self: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addr.call((self, vec1, vec2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_default.table[ARRAYS]
+        except KeyError:
+            return _addr_default.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_default.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr.stub = addr
+
+_trace = packet("aten::trace")
+
+
+# trace: default, out
+def trace(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _trace.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _trace_default.table[ARRAYS]
+        except KeyError:
+            return _trace_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_default.call(self)
+    return kernel(self)
+
+
+_trace.stub = trace
+
+packet("aten::linalg_diagonal").stub = linalg_diagonal
 
 packet("aten::alias").stub = alias
 
@@ -18327,6 +19709,14 @@ packet("aten::cumsum_").stub = cumsum_
 packet("aten::cumprod_").stub = cumprod_
 
 packet("aten::addmm_").stub = addmm_
+
+packet("aten::addmv_").stub = addmv_
+
+packet("aten::baddbmm_").stub = baddbmm_
+
+packet("aten::addbmm_").stub = addbmm_
+
+packet("aten::addr_").stub = addr_
 
 packet("aten::index_put_").stub = index_put_
 

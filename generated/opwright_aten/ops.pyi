@@ -26,8 +26,14 @@ __all__ = [
     "abs_",
     "add",
     "add_",
+    "addbmm",
+    "addbmm_",
     "addmm",
     "addmm_",
+    "addmv",
+    "addmv_",
+    "addr",
+    "addr_",
     "alias",
     "all",
     "allclose",
@@ -40,6 +46,8 @@ __all__ = [
     "as_strided",
     "atan2",
     "atan2_",
+    "baddbmm",
+    "baddbmm_",
     "bernoulli",
     "bitwise_and",
     "bitwise_and_",
@@ -53,6 +61,7 @@ __all__ = [
     "cat",
     "ceil",
     "ceil_",
+    "chain_matmul",
     "chunk",
     "clamp",
     "clamp_",
@@ -60,6 +69,7 @@ __all__ = [
     "copy",
     "cos",
     "cos_",
+    "cross",
     "cumprod",
     "cumprod_",
     "cumsum",
@@ -69,6 +79,7 @@ __all__ = [
     "div",
     "div_",
     "dot",
+    "einsum",
     "empty",
     "empty_like",
     "empty_strided",
@@ -94,18 +105,27 @@ __all__ = [
     "ge_",
     "gelu",
     "gelu_",
+    "ger",
     "gt",
     "gt_",
     "index",
     "index_put",
     "index_put_",
     "index_select",
+    "inner",
     "isclose",
     "isfinite",
     "isnan",
+    "kron",
     "layer_norm",
     "le",
     "le_",
+    "linalg_cross",
+    "linalg_diagonal",
+    "linalg_matmul",
+    "linalg_matrix_power",
+    "linalg_multi_dot",
+    "linalg_vecdot",
     "linspace",
     "log",
     "log1p",
@@ -128,6 +148,7 @@ __all__ = [
     "masked_fill_",
     "masked_select",
     "matmul",
+    "matrix_power",
     "max",
     "maximum",
     "mean",
@@ -148,6 +169,7 @@ __all__ = [
     "normal",
     "ones",
     "ones_like",
+    "outer",
     "permute",
     "pow",
     "prod",
@@ -196,6 +218,8 @@ __all__ = [
     "tan_",
     "tanh",
     "tanh_",
+    "tensordot",
+    "trace",
     "transpose",
     "tril",
     "tril_",
@@ -207,6 +231,7 @@ __all__ = [
     "uniform",
     "unsqueeze",
     "var",
+    "vdot",
     "where",
     "zero",
     "zero_",
@@ -389,8 +414,29 @@ def mm_default(self: A, mat2: A) -> A: ...
 def bmm_default(self: A, mat2: A) -> A: ...
 def mv_default(self: A, vec: A) -> A: ...
 def dot_default(self: A, tensor: A) -> A: ...
-def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def vdot_default(self: A, other: A) -> A: ...
 def matmul(self: A, other: A) -> A: ...
+def linalg_matmul(self: A, other: A) -> A: ...
+def linalg_vecdot(x: A, y: A, *, dim: int = -1) -> A: ...
+def outer(self: A, vec2: A) -> A: ...
+def ger(self: A, vec2: A) -> A: ...
+def inner(self: A, other: A) -> A: ...
+def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+def einsum(equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+def kron(self: A, other: A) -> A: ...
+def chain_matmul(matrices: Sequence[A]) -> A: ...
+def linalg_multi_dot(tensors: Sequence[A]) -> A: ...
+def linalg_matrix_power(self: A, n: int) -> A: ...
+def matrix_power(self: A, n: int) -> A: ...
+def linalg_cross_default(self: A, other: A, *, dim: int = -1) -> A: ...
+def cross(self: A, other: A, dim: int | None = None) -> A: ...
+def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addmv_default(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def baddbmm_default(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addbmm_default(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addr_default(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def trace_default(self: A) -> A: ...
+def linalg_diagonal(A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
 def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
@@ -995,8 +1041,19 @@ def mm_out(self: A, mat2: A, *, out: A) -> A: ...
 def bmm_out(self: A, mat2: A, *, out: A) -> A: ...
 def mv_out(self: A, vec: A, *, out: A) -> A: ...
 def dot_out(self: A, tensor: A, *, out: A) -> A: ...
+def vdot_out(self: A, other: A, *, out: A) -> A: ...
+def linalg_cross_out(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
 def addmm_out(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 def addmm_(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addmv_out(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addmv_(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def baddbmm_out(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def baddbmm_(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addbmm_out(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addbmm_(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addr_out(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addr_(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def trace_out(self: A, *, out: A) -> A: ...
 def cat_out(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 def stack_out(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 def index_Tensor_out(self: A, indices: Sequence[A | None], *, out: A) -> A: ...
@@ -1539,9 +1596,37 @@ def dot(self: A, tensor: A) -> A: ...
 @overload
 def dot(self: A, tensor: A, *, out: A) -> A: ...
 @overload
+def vdot(self: A, other: A) -> A: ...
+@overload
+def vdot(self: A, other: A, *, out: A) -> A: ...
+@overload
+def linalg_cross(self: A, other: A, *, dim: int = -1) -> A: ...
+@overload
+def linalg_cross(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+@overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def trace(self: A) -> A: ...
+@overload
+def trace(self: A, *, out: A) -> A: ...
 def transpose(self: A, dim0: int, dim1: int) -> A: ...
 def select(self: A, dim: int, index: int) -> A: ...
 def slice(self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
@@ -2381,11 +2466,74 @@ class _mv_default_operator(Operator):
 class _dot_default_operator(Operator):
     def __call__(_op, self: A, tensor: A) -> A: ...
 
-class _addmm_default_operator(Operator):
-    def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class _vdot_default_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
 
 class _matmul_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_matmul_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_vecdot_operator(Operator):
+    def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
+
+class _outer_operator(Operator):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _ger_operator(Operator):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _inner_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _tensordot_operator(Operator):
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+
+class _einsum_operator(Operator):
+    def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+
+class _kron_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _chain_matmul_operator(Operator):
+    def __call__(_op, matrices: Sequence[A]) -> A: ...
+
+class _linalg_multi_dot_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> A: ...
+
+class _linalg_matrix_power_operator(Operator):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _matrix_power_operator(Operator):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _linalg_cross_default_operator(Operator):
+    def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
+
+class _cross_operator(Operator):
+    def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+
+class _addmm_default_operator(Operator):
+    def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv_default_operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm_default_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm_default_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr_default_operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _trace_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _linalg_diagonal_operator(Operator):
+    def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
 
 class _alias_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -3555,11 +3703,44 @@ class _mv_out_operator(Operator):
 class _dot_out_operator(Operator):
     def __call__(_op, self: A, tensor: A, *, out: A) -> A: ...
 
+class _vdot_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _linalg_cross_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+
 class _addmm_out_operator(Operator):
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 
 class _addmm__operator(Operator):
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv_out_operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addmv__operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm_out_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _baddbmm__operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm_out_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addbmm__operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr_out_operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addr__operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _trace_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _cat_out_operator(Operator):
     def __call__(_op, tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
@@ -4761,6 +4942,110 @@ class _dot_packet(_dot_call):
     default: _dot_default_operator
     out: _dot_out_operator
 
+class _vdot_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _vdot_packet(_vdot_call):
+    default: _vdot_default_operator
+    out: _vdot_out_operator
+
+class _matmul_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _matmul_packet(_matmul_call):
+    default: _matmul_operator
+
+class _linalg_matmul_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_matmul_packet(_linalg_matmul_call):
+    default: _linalg_matmul_operator
+
+class _linalg_vecdot_call(Packet):
+    def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
+
+class _linalg_vecdot_packet(_linalg_vecdot_call):
+    default: _linalg_vecdot_operator
+
+class _outer_call(Packet):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _outer_packet(_outer_call):
+    default: _outer_operator
+
+class _ger_call(Packet):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _ger_packet(_ger_call):
+    default: _ger_operator
+
+class _inner_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _inner_packet(_inner_call):
+    default: _inner_operator
+
+class _tensordot_call(Packet):
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+
+class _tensordot_packet(_tensordot_call):
+    default: _tensordot_operator
+
+class _einsum_call(Packet):
+    def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+
+class _einsum_packet(_einsum_call):
+    default: _einsum_operator
+
+class _kron_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _kron_packet(_kron_call):
+    default: _kron_operator
+
+class _chain_matmul_call(Packet):
+    def __call__(_op, matrices: Sequence[A]) -> A: ...
+
+class _chain_matmul_packet(_chain_matmul_call):
+    default: _chain_matmul_operator
+
+class _linalg_multi_dot_call(Packet):
+    def __call__(_op, tensors: Sequence[A]) -> A: ...
+
+class _linalg_multi_dot_packet(_linalg_multi_dot_call):
+    default: _linalg_multi_dot_operator
+
+class _linalg_matrix_power_call(Packet):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _linalg_matrix_power_packet(_linalg_matrix_power_call):
+    default: _linalg_matrix_power_operator
+
+class _matrix_power_call(Packet):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _matrix_power_packet(_matrix_power_call):
+    default: _matrix_power_operator
+
+class _linalg_cross_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+
+class _linalg_cross_packet(_linalg_cross_call):
+    default: _linalg_cross_default_operator
+    out: _linalg_cross_out_operator
+
+class _cross_call(Packet):
+    def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+
+class _cross_packet(_cross_call):
+    default: _cross_operator
+
 class _addmm_call(Packet):
     @overload
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -4771,11 +5056,61 @@ class _addmm_packet(_addmm_call):
     default: _addmm_default_operator
     out: _addmm_out_operator
 
-class _matmul_call(Packet):
-    def __call__(_op, self: A, other: A) -> A: ...
+class _addmv_call(Packet):
+    @overload
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 
-class _matmul_packet(_matmul_call):
-    default: _matmul_operator
+class _addmv_packet(_addmv_call):
+    default: _addmv_default_operator
+    out: _addmv_out_operator
+
+class _baddbmm_call(Packet):
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _baddbmm_packet(_baddbmm_call):
+    default: _baddbmm_default_operator
+    out: _baddbmm_out_operator
+
+class _addbmm_call(Packet):
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addbmm_packet(_addbmm_call):
+    default: _addbmm_default_operator
+    out: _addbmm_out_operator
+
+class _addr_call(Packet):
+    @overload
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addr_packet(_addr_call):
+    default: _addr_default_operator
+    out: _addr_out_operator
+
+class _trace_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _trace_packet(_trace_call):
+    default: _trace_default_operator
+    out: _trace_out_operator
+
+class _linalg_diagonal_call(Packet):
+    def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+
+class _linalg_diagonal_packet(_linalg_diagonal_call):
+    default: _linalg_diagonal_operator
 
 class _alias_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -6143,6 +6478,30 @@ class _addmm__call(Packet):
 class _addmm__packet(_addmm__call):
     default: _addmm__operator
 
+class _addmv__call(Packet):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv__packet(_addmv__call):
+    default: _addmv__operator
+
+class _baddbmm__call(Packet):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm__packet(_baddbmm__call):
+    default: _baddbmm__operator
+
+class _addbmm__call(Packet):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm__packet(_addbmm__call):
+    default: _addbmm__operator
+
+class _addr__call(Packet):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr__packet(_addr__call):
+    default: _addr__operator
+
 class _index_put__call(Packet):
     def __call__(_op, self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
 
@@ -6297,8 +6656,29 @@ class Namespace:
     bmm: _bmm_packet
     mv: _mv_packet
     dot: _dot_packet
-    addmm: _addmm_packet
+    vdot: _vdot_packet
     matmul: _matmul_packet
+    linalg_matmul: _linalg_matmul_packet
+    linalg_vecdot: _linalg_vecdot_packet
+    outer: _outer_packet
+    ger: _ger_packet
+    inner: _inner_packet
+    tensordot: _tensordot_packet
+    einsum: _einsum_packet
+    kron: _kron_packet
+    chain_matmul: _chain_matmul_packet
+    linalg_multi_dot: _linalg_multi_dot_packet
+    linalg_matrix_power: _linalg_matrix_power_packet
+    matrix_power: _matrix_power_packet
+    linalg_cross: _linalg_cross_packet
+    cross: _cross_packet
+    addmm: _addmm_packet
+    addmv: _addmv_packet
+    baddbmm: _baddbmm_packet
+    addbmm: _addbmm_packet
+    addr: _addr_packet
+    trace: _trace_packet
+    linalg_diagonal: _linalg_diagonal_packet
     alias: _alias_packet
     detach: _detach_packet
     view: _view_packet
@@ -6424,6 +6804,10 @@ class Namespace:
     cumsum_: _cumsum__packet
     cumprod_: _cumprod__packet
     addmm_: _addmm__packet
+    addmv_: _addmv__packet
+    baddbmm_: _baddbmm__packet
+    addbmm_: _addbmm__packet
+    addr_: _addr__packet
     index_put_: _index_put__packet
     masked_fill_: _masked_fill__packet
     tril_: _tril__packet

@@ -70,6 +70,13 @@ KNOWN = (
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
+    Known(
+        "(baddbmm|addbmm)_?",
+        "must have 3 dimensions.*Dimension out of range",
+        "an operand of another rank is a RuntimeError whatever the rank",
+    ),
+    Known("addbmm", "bfloat16.*values", "PyTorch rounds to bfloat16 after each matrix; ours is one product in float32"),
+    Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
         "(fill|zero|masked_fill|random|normal|uniform|bernoulli)_.*",

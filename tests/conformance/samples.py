@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_creation
+import samples_linear_algebra
 import samples_pointwise
 import samples_reductions
 import samples_shapes
@@ -14,6 +15,7 @@ from sampling import Sample
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_reductions.SAMPLES,
+    **samples_linear_algebra.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_creation.SAMPLES,
 }

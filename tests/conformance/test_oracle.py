@@ -24,6 +24,9 @@ from known_differences import is_known  # noqa: E402
 # Contents are arbitrary.
 UNINITIALISED = ("empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "resize_", "resize")
 
+# Of permuted operands, whose products NumPy lays out as it likes.
+PERMUTING = ("einsum",)
+
 
 def ours(name: str) -> Any:
     base, _, overload = name.partition(".")
@@ -197,8 +200,12 @@ def test_plain_arrays(name: str) -> None:
         assert (
             type(plain) is type(wrapped)
             if isinstance(wrapped, Exception)
-            else agree(plain, wrapped, has_values(name), all(array.flags.c_contiguous for array in given))
+            else agree(plain, wrapped, has_values(name), name not in PERMUTING and is_row_major(given))
         ), f"{name}{one}: {plain!r}, with tensors {wrapped!r}"
+
+
+def is_row_major(arrays: list[np.ndarray]) -> bool:
+    return all(array.flags.c_contiguous for array in arrays)
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -9,13 +9,15 @@ from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
-from opwright.rules.products import addmm, gufunc
+from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
 from opwright.rules.reductions import reduce, scan
 
 __all__ = [
-    "addmm",
+    "added_outer",
+    "added_product",
     "arange",
     "cat",
+    "cross",
     "empty",
     "expand_masks",
     "eye",
@@ -37,5 +39,6 @@ __all__ = [
     "reduce",
     "scan",
     "stack",
+    "trace",
     "where",
 ]
