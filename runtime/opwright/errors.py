@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "RegistrationError"]
+__all__ = ["ArgumentError", "AutogradError", "DispatchError", "LinAlgError", "RegistrationError"]
 
 
 class RegistrationError(RuntimeError):
@@ -19,3 +19,7 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse or decomposition of the kind asked for, or an algorithm that did not converge."""
