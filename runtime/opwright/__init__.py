@@ -52,6 +52,9 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
+# In place of the operator's stub: it takes `as_tuple` too.
+from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
+
 __version__ = "0.1.0"
 
 # Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone

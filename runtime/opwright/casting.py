@@ -1,4 +1,4 @@
-"""The short names of `to`: `x.float()`, `x.cpu()`, and the transposes that are attributes."""
+"""The short names of `to`: `x.float()`, `x.cpu()`, and the views that are attributes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class _Moves(Protocol):
     def dtype(self) -> dtypes.DType: ...
     def to(self, *arguments: Any, **options: Any) -> Tensor: ...
     def numpy_T(self) -> Tensor: ...
-    def transpose(self, dim0: int, dim1: int) -> Tensor: ...
 
 
 class Castable:
@@ -88,6 +87,31 @@ class Castable:
         return self.numpy_T()
 
     @property
-    def mT(self: _Moves) -> Tensor:
+    def mT(self) -> Tensor:
         """The view with its last two dimensions swapped."""
-        return self.transpose(-2, -1)
+        return _call("mT", self)
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts, as a view; a real tensor itself. What is assigned is written into them."""
+        return _call("real", self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, as a view. Raises RuntimeError for a real tensor."""
+        return _call("imag", self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+
+def _call(name: str, tensor: Any) -> Tensor:
+    from opwright.ops_namespace import ops
+
+    result: Tensor = getattr(ops.aten, name)(tensor)
+    return result

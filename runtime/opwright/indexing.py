@@ -31,6 +31,14 @@ def _call(name: str, overload: str, *arguments: Any) -> Any:
     return stub(*arguments)
 
 
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple of one
+    vector for each dimension, which indexes them."""
+    if not as_tuple:
+        return _call("nonzero", "default", input)
+    return tuple(_call("nonzero_numpy", "default", input))
+
+
 class Indexable:
     """The indexing of Tensor, which is the only class that derives from it."""
 
@@ -46,6 +54,10 @@ class Indexable:
         if indices:
             return _call("index", "Tensor", viewed, _placed(viewed, indices))
         return _call("alias", "default", self) if viewed is self else viewed
+
+    def nonzero(self, *, as_tuple: bool = False) -> Any:
+        """As `opwright.nonzero`."""
+        return nonzero(self, as_tuple=as_tuple)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         viewed, indices = _apply_basic(self, _as_tuple(index))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.devices import backend_named, backend_of
+from opwright.dtypes import DType
 from opwright.layouts import Shape
 from opwright.storage import Extra, Storage, as_strided, storage_of
 from opwright.tensor import Tensor, wrap
@@ -30,12 +31,14 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
     if any(stride < 0 for stride in strides):
         tensor = wrap(np.ascontiguousarray(tensor.array))
         strides = tensor.stride()
-    placed = tensor.shape, strides, tensor.storage_offset()
+    placed = tensor.shape, strides, tensor.storage_offset(), tensor.dtype
     return _over_storage, (storage_of(tensor), *placed, tensor.requires_grad)
 
 
-def _over_storage(storage: Storage, shape: Shape, strides: Shape, offset: int, requires_grad: bool) -> Tensor:
-    tensor = wrap(as_strided(storage, shape, strides, offset))
+def _over_storage(
+    storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: DType, requires_grad: bool
+) -> Tensor:
+    tensor = wrap(as_strided(storage, shape, strides, offset, dtype))
     tensor.extra = Extra(storage)
     return tensor.requires_grad_() if requires_grad else tensor
 

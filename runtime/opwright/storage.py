@@ -35,11 +35,14 @@ class Storage:
         self.resizable = resizable
         self._flat: Array | None = None
 
-    def flat(self) -> Array:
-        """All the elements as a 1-d array over the same memory. Its dtype is the array's."""
-        if self._flat is None:
-            self._flat = _flatten(self.array)
-        return self._flat
+    def flat(self, dtype: Any = None) -> Array:
+        """All the elements as a 1-d array over the same memory; of another dtype, as many as there is room for."""
+        flat = self._flat
+        if flat is None:
+            flat = self._flat = _flatten(self.array)
+        if dtype is None or dtype == flat.dtype:
+            return flat
+        return flat.view("uint8")[: flat.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
 
     def offset_of(self, array: Array) -> int:
         """How many elements lie before the first element of `array`."""
@@ -95,8 +98,9 @@ def stride_over(array: Array, shape: Shape, strides: Shape) -> Array:
     return backend_of(array).array_module().ndarray(shape, array.dtype, array.data, steps)
 
 
-def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int) -> Array:
-    """A view of a storage: any shape and non-negative strides in elements that stay within it.
+def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtype: Any = None) -> Array:
+    """A view of a storage, as elements of another dtype if one is given: any shape and non-negative strides in
+    elements that stay within it.
 
     Raises RuntimeError for negative strides or offsets and for indices beyond the end, as `torch.as_strided` does.
     """
@@ -110,7 +114,7 @@ def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int) -> A
         )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    flat = storage.flat()
+    flat = storage.flat(dtype)
     needed = offset + span(shape, strides)[1] + 1
     if count(shape) and needed > flat.shape[0]:
         raise RuntimeError(
@@ -159,6 +163,12 @@ def set_array(tensor: Tensor, array: Array) -> None:
     tensor.keys = tensor.keys & ~ODD | odd_bit(array)
 
 
+def become_view(tensor: Tensor, view: Tensor) -> None:
+    """Show a tensor's own storage as a view of it does."""
+    storage_of(tensor)
+    set_array(tensor, view.array)
+
+
 def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape over its own storage, which grows if it is too small.
 
@@ -171,7 +181,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
             f"would have to resize a plain array from shape {tuple(array.shape)} to {tuple(shape)}; pass an array of "
             "that shape, or a Tensor"
         )
-    flat = storage.flat()
+    flat = storage.flat(array.dtype)
     offset = storage.offset_of(array)
     needed = offset + span(shape, strides)[1] + 1 if count(shape) else 0
     if needed > flat.shape[0]:

@@ -46,7 +46,9 @@ KNOWN = (
         "a uint8 mask serves for one value as it does for several",
     ),
     Known("cat.*", r"\(\[\]\): raises DispatchError", "an empty list has no tensor to dispatch on"),
-    Known("nonzero|where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
+    Known("index_add_?", "alpha=1j.*IndexError", "PyTorch converts alpha between its checks of positions"),
+    Known("take_along_dim.*", r"int64\[1, 1\].*out of bounds", "PyTorch does not check positions that are broadcast"),
     Known(
         "stack", r"\[60, 1, 15, 3\].*strides", "PyTorch's serial stack keeps channels-last strides; ours is contiguous"
     ),
@@ -66,7 +68,7 @@ KNOWN = (
         "a 0-dim operand is rounded to bfloat16 in long arrays, not in short ones",
     ),
     Known(
-        "_?log_softmax.*",
+        "_?log_softmax.*|cross_entropy_loss",
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
@@ -79,13 +81,13 @@ KNOWN = (
     Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
-        "(fill|zero|masked_fill|random|normal|uniform|bernoulli)_.*",
+        "(fill|zero|masked_fill|random|normal|uniform|bernoulli|threshold|rrelu)_.*",
         "more than one element of the written-to tensor",
         "we refuse writes to repeated elements",
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
+        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
         "the functional "
@@ -99,12 +101,79 @@ KNOWN = (
         "/.1, .*values",
         "PyTorch draws in the order of `self`, ours in that of `out`",
     ),
+    Known(
+        "nansum.*|nanmean.*",
+        r"bfloat16\[2, 3, 4\]/\[48, 16, 2\], None.*values",
+        "PyTorch sums bfloat16 with gaps in bfloat16; ours is float32",
+    ),
+    Known(
+        "(special_)?logsumexp.*", "bfloat16.*values", "PyTorch rounds the sum of exponentials to bfloat16 on the way"
+    ),
+    Known(
+        "(special_)?logsumexp.*",
+        r"\[\], False.*output with shape",
+        "no dimension means every one, as with keepdim=True; PyTorch then drops none of them",
+    ),
+    Known(
+        "norm[.](ScalarOpt_dtype|ScalarOpt_dim_dtype|dtype_out).*",
+        "complex.*Expected out tensor to have dtype",
+        "PyTorch wants a complex dtype for complex input, and then fails to make the result",
+    ),
+    Known("logcumsumexp.*", r"complex64\[5, 37\].*values", "a logarithm's imaginary part, up to turns of 2π"),
     Known("normal.out", "values", "PyTorch draws by the gaps of `self`, ours by those of `out`"),
     Known("(gelu|_softmax|_log_softmax)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known(
+        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+    ),
+    Known(
+        "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
+    ),
+    Known(
+        "im2col|avg_pool2d",
+        r"\[6, 5\].*not IndexError",
+        "a 2-d image is refused like any other with a dimension missing",
+    ),
+    Known(
+        "conv3d.padding",
+        "shape, dtype, strides",
+        "the row that makes padding even is joined by cat, which is row-major",
+    ),
+    Known("max_pool1d", "int.*no error, but", "integers are served, as in max_pool1d_with_indices"),
+    Known("_?adaptive_avg_pool3d.*", "bfloat16.*values", "PyTorch rounds partial sums to bfloat16; ours are float32"),
+    Known(
+        "adaptive_avg_pool3d",
+        r"\[1, 1, 1\].*shape, dtype, strides",
+        "dimensions of size 1 have row-major strides, as those of other sizes have",
+    ),
+    Known("_adaptive_avg_pool[23]d[.]out", "shape, dtype, strides", "PyTorch makes it from the functional operator"),
+    Known(
+        "max_pool3d_with_indices[.]out", "shape, dtype, strides", "PyTorch changes the strides of an `out` that fits"
+    ),
+    Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known(
         "random_?[.]to(_out)?",
         "float.*8589934592.*values",
         "PyTorch moves bounds beyond the mantissa to representable numbers",
+    ),
+    Known("threshold_?", r"uint8.*-1[.]5.*without overflow", "a negative float wraps around in uint8 as an int does"),
+    Known("log_sigmoid_forward.output", "shape, dtype, strides", "PyTorch gives `out` new strides; ours keeps its own"),
+    Known(
+        "nll_loss(2d|_nd)?(_forward([.]output)?)?",
+        "float16.*[12], -?[0-9]+[)]: values",
+        "PyTorch rounds partial sums to float16; ours are float32",
+    ),
+    Known("nll_loss2d(_forward)?", r"float32\[4, 1\].*for all 4 classes", "weights are 1-d for images too"),
+    Known(
+        "poisson_nll_loss|cosine_similarity",
+        r"float32\[2, 3\].*float64\[.*values",
+        "a step of the computation is rounded to float32, by functions that differ in the last place",
+    ),
+    Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
+    Known(
+        "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
+        "not resizable|shape, dtype, strides|values.* nan",
+        "PyTorch uses `out` for the losses before they are reduced, and loses it where it has to resize it",
     ),
 )
 

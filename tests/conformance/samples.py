@@ -5,19 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import samples_activations
+import samples_convolution
 import samples_creation
+import samples_indexing
 import samples_linear_algebra
+import samples_losses
 import samples_pointwise
+import samples_pooling
 import samples_reductions
 import samples_shapes
+import samples_sorting
+import samples_views
 from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_linear_algebra.SAMPLES,
+    **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
+    **samples_activations.SAMPLES,
+    **samples_losses.SAMPLES,
+    **samples_convolution.SAMPLES,
+    **samples_pooling.SAMPLES,
+    **samples_indexing.SAMPLES,
 }
 
 # Operators without samples of their own, and why.

@@ -279,5 +279,4 @@ SAMPLES: dict[str, Samples] = {
     "equal": equal,
     "masked_fill.Scalar": partial(masked_fill, True),
     "masked_fill.Tensor": partial(masked_fill, False),
-    "masked_select": lambda: (sample(array, mask) for array, mask in masks()),
 }

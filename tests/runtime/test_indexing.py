@@ -209,3 +209,14 @@ def test_writes_through_views() -> None:
     x[1][1:][0] = 5
     assert x.tolist() == [[0.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
     assert [row.tolist() for row in x] == x.tolist()
+
+
+@pytest.mark.parametrize("data", [np.eye(3), np.zeros((2, 3)), np.array(4), np.zeros((0, 2))], ids=str)
+def test_nonzero_as_tuple(data: np.ndarray) -> None:
+    found = opwright.nonzero(opwright.from_numpy(data), as_tuple=True)
+    expected = torch.nonzero(torch.from_numpy(data), as_tuple=True)
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert [each.tolist() for each in opwright.from_numpy(data).nonzero(as_tuple=True)] == [
+        each.tolist() for each in expected
+    ]
+    assert all(type(each) is np.ndarray for each in opwright.nonzero(data, as_tuple=True))

@@ -53,6 +53,8 @@ _BINARY = {
 }  # fmt: skip
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+# Methods in ATen's schemas that are attributes of a Tensor: `x.mT`, without a call.
+_ATTRIBUTES = frozenset(("mT", "mH"))
 
 
 def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict[str, tuple[OperatorView, ...]]:
@@ -62,7 +64,10 @@ def methods_of(view: NamespaceView, operators: Sequence[PythonOperator]) -> dict
     return {
         base: group
         for base, group in view.packets.items()
-        if any("method" in o.operator.variants for o in group) and is_word(base) and base not in special
+        if any("method" in o.operator.variants for o in group)
+        and is_word(base)
+        and base not in special
+        and not (view.namespace == "aten" and base in _ATTRIBUTES)
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import opwright
 from opwright import layouts, rules
 from opwright.devices import as_device, backend_of
-from opwright.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
 from opwright.kernels.shapes import infer_size, view_strides
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
@@ -97,8 +97,10 @@ def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
     return list(aten.split(self, part, dim))
 
 
-def narrow(self: Operand, dim: int, start: int, length: int) -> Operand:
-    """`length` places of `dim` from `start` on."""
+def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operand:
+    """`length` places of `dim` from `start` on, which may be a 0-dim integer tensor."""
+    if hasattr(start, "shape"):
+        start = _as_start(start)
     if not self.shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -110,6 +112,13 @@ def narrow(self: Operand, dim: int, start: int, length: int) -> Operand:
     if first > size - length:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return opwright.ops.aten.slice(self, dim, first, first + length, 1)
+
+
+def _as_start(start: Operand) -> Any:
+    dtype = as_dtype(start.dtype)
+    if start.shape or dtype in FLOATING or dtype in COMPLEX or dtype is bool_:
+        raise RuntimeError(f"narrow: start must be a 0-dim integer tensor, but is {dtype}{list(start.shape)}")
+    return item(start)
 
 
 def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) -> Operand:
@@ -134,7 +143,7 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
     base = self if isinstance(self, Tensor) else wrap(self)
     storage = storage_of(base)
     offset = base.storage_offset() if storage_offset is None else storage_offset
-    view = stride_storage(storage, tuple(size), tuple(stride), offset)
+    view = stride_storage(storage, tuple(size), tuple(stride), offset, base.dtype)
     return wrap_view(base, view) if isinstance(self, Tensor) else view
 
 

@@ -93,9 +93,7 @@ def solution_and_factors(
 def _solve_transposed(xp: ModuleType, factors: Array, order: Array, B: Array) -> Array:
     """X with A.T @ X = B: A.T is U.T @ L.T @ P."""
     turned = factors.swapaxes(-1, -2)
-    rows = elimination.solve_triangle(
-        xp, turned, elimination.solve_triangle(xp, turned, B, False, False), True, True
-    )
+    rows = elimination.solve_triangle(xp, turned, elimination.solve_triangle(xp, turned, B, False, False), True, True)
     back = xp.broadcast_to(xp.argsort(order, axis=-1), rows.shape[:-1])
     return xp.take_along_axis(rows, back[..., None], axis=-2)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from opwright.dtypes import bool_, checked_scalar
 from opwright.kernels.copying import own_copy
+from opwright.kernels.scattering import check_positions
+from opwright.kernels.shapes import strided
 from opwright.rules import expand_masks
 
 Array = Any
@@ -74,26 +76,28 @@ def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexErr
 def index_select(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
     """The slices of `dim` that a 1-d index names."""
     size = self.shape[dim] if self.ndim else 1
-    _check_positions(index, size, IndexError("index out of range in self"))
+    check_positions(index, size, IndexError)
     return xp.take(self, index.reshape(-1), axis=dim) if self.ndim else self.copy()
+
+
+def take(xp: ModuleType, self: Array, index: Array) -> Array:
+    """The elements at positions counted through the whole array in row-major order."""
+    check_positions(index, self.size, IndexError, negative=True)
+    return xp.take(self, index)
 
 
 def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     """The elements whose position along `dim` is given by `index`, and along the other dimensions by where it
     stands."""
+    if not index.size:
+        return xp.empty(index.shape, self.dtype)
     if not self.ndim or not index.ndim:
-        _check_positions(index, self.size, None)
+        check_positions(index, self.size, RuntimeError)
         return xp.take(self.reshape(-1), index.reshape(-1)).reshape(index.shape)
-    _check_positions(index, self.shape[dim], None)
+    check_positions(index, self.shape[dim], RuntimeError)
     dim %= self.ndim
     part = self[tuple([slice(None) if i == dim else slice(index.shape[i]) for i in range(self.ndim)])]
     return xp.take_along_axis(part, index, axis=dim)
-
-
-def _check_positions(index: Array, size: int, error: Exception | None) -> None:
-    outside = index[(index < 0) | (index >= size)]
-    if outside.size:
-        raise error or RuntimeError(f"index {int(outside.ravel()[0])} is out of bounds for dimension with size {size}")
 
 
 def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:
@@ -119,4 +123,6 @@ def positions(xp: ModuleType, self: Array) -> Array:
     in PyTorch."""
     if not self.ndim:
         return xp.zeros((int(bool(self)), 0), dtype="int64")
-    return xp.stack(xp.nonzero(self), axis=0).T
+    rows = xp.stack(xp.nonzero(self), axis=0).T
+    # NumPy says nothing about the strides of empty arrays.
+    return rows if rows.size else strided(xp, rows, rows.shape, (rows.itemsize, 0))

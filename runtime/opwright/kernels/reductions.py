@@ -2,7 +2,7 @@
 
 `dim` is None, a dimension or a list of them, negative ones counted from the end; None and the empty list mean every
 dimension (but for `any` and `all`, where an empty list reduces nothing). Kernels get arrays already in the dtype they
-compute in; the rules `reduce` and `scan` have checked the dimensions.
+compute in; the rule `reduce` has checked the dimensions.
 """
 
 from __future__ import annotations
@@ -67,26 +67,105 @@ def _listed_axes(dim: Dims, ndim: int) -> Any:
     return () if dim is not None and not isinstance(dim, int) and not dim else axes(dim, ndim)
 
 
+def total_without_nan(xp: ModuleType, self: Array, dim: Dims, keepdim: bool, dtype: Any = None) -> Array:
+    """The sum over `dim`, NaN counting as 0."""
+    numbers = xp.where(xp.isnan(self), self.dtype.type(0), self) if self.dtype.kind == "f" else self
+    return numbers.sum(axis=axes(dim, self.ndim), keepdims=keepdim)
+
+
+def number_of_nonzero(xp: ModuleType, self: Array, dim: Dims) -> Array:
+    """How many elements over `dim` are not zero."""
+    return xp.asarray(xp.count_nonzero(self, axis=axes(dim, self.ndim)))
+
+
+def logsumexp(xp: ModuleType, self: Array, dim: Dims, keepdim: bool) -> Array:
+    """The logarithm of the sum of exponentials over `dim`, shifted by the maximum so that nothing overflows."""
+    over = axes(dim, self.ndim)
+    if not self.size:
+        return xp.log(self.sum(axis=over, keepdims=keepdim))
+    largest = self.real.max(axis=over, keepdims=True)
+    shift = xp.where(xp.isfinite(largest), largest, largest.dtype.type(0))
+    result = xp.log(xp.exp(self - shift).sum(axis=over, keepdims=True)) + shift
+    return result if keepdim or not self.ndim else result.squeeze(over)
+
+
+def vector_norm(
+    xp: ModuleType,
+    self: Array,
+    ord: float | None,
+    dim: Dims,
+    keepdim: bool,
+    dtype: Any = None,
+) -> Array:
+    """The sum of |x|**ord over `dim`, to the power of 1/ord (2 where None); the largest or smallest |x| for infinite
+    orders, the number of elements that are not zero for 0."""
+    order = 2 if ord is None else ord
+    over = axes(dim, self.ndim)
+    if order == 2:
+        return xp.sqrt(_sum_of_squares(xp, self, over, keepdim))
+    size = xp.abs(self)
+    if order == 0:
+        return (size != 0).sum(axis=over, keepdims=keepdim, dtype=size.dtype)
+    if order == 1:
+        return size.sum(axis=over, keepdims=keepdim)
+    if order in (float("inf"), -float("inf")):
+        return (size.max if order > 0 else size.min)(axis=over, keepdims=keepdim)
+    return ((size**order).sum(axis=over, keepdims=keepdim) ** (1 / order)).astype(size.dtype, copy=False)
+
+
+def whole_norm(xp: ModuleType, self: Array, p: float | None, dtype: Any = None) -> Array:
+    """`vector_norm` over all dimensions."""
+    return vector_norm(xp, self, p, None, False)
+
+
+def _sum_of_squares(xp: ModuleType, self: Array, over: Any, keepdim: bool) -> Array:
+    """The sum of |x|² over some axes; real for complex input."""
+    if self.dtype in COMPLEX:
+        squares = self.real * self.real
+        squares += self.imag * self.imag
+    else:
+        squares = self * self
+    return squares.sum(axis=over, keepdims=keepdim)
+
+
 def variance(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The mean squared distance from the mean, divided by N - correction (1 where None), in two passes; real for
     complex input."""
-    over = axes(dim, self.ndim)
-    count = _count(self, over)
-    freedom = max(count - (1 if correction is None else correction), 0)
-    if not count:
-        return xp.full_like(self.real.sum(axis=over, keepdims=keepdim), float("nan"))
-    distance = self - xp.true_divide(self.sum(axis=over, keepdims=True), count, dtype=self.dtype)
-    if self.dtype in COMPLEX:
-        real, imaginary = distance.real, distance.imag
-        squares = real * real + imaginary * imaginary
-    else:
-        squares = distance * distance
-    return xp.true_divide(squares.sum(axis=over, keepdims=keepdim), freedom, dtype=squares.dtype)
+    return variance_and_mean(xp, self, dim, correction, keepdim)[0]
 
 
 def deviation(xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool) -> Array:
     """The square root of `variance`."""
     return xp.sqrt(variance(xp, self, dim, correction, keepdim))
+
+
+def variance_and_mean(
+    xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
+) -> tuple[Array, Array]:
+    """`variance`, and the mean."""
+    over = axes(dim, self.ndim)
+    count = _count(self, over)
+    freedom = max(count - (1 if correction is None else correction), 0)
+    mean = xp.true_divide(self.sum(axis=over, keepdims=True), count, dtype=self.dtype)
+    if count:
+        squares = _sum_of_squares(xp, self - mean, over, keepdim)
+        spread = xp.true_divide(squares, freedom, dtype=squares.dtype)
+    else:
+        spread = xp.full_like(self.real.sum(axis=over, keepdims=keepdim), float("nan"))
+    return spread, mean if keepdim or not self.ndim else mean.squeeze(over)
+
+
+def deviation_and_mean(
+    xp: ModuleType, self: Array, dim: Dims, correction: float | None, keepdim: bool
+) -> tuple[Array, Array]:
+    """The square root of `variance`, and the mean."""
+    spread, mean = variance_and_mean(xp, self, dim, correction, keepdim)
+    return xp.sqrt(spread), mean
+
+
+def smallest_and_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
+    """The minimum and the maximum over `dim`; NaN where there is one."""
+    return smallest(xp, self, dim, keepdim), largest(xp, self, dim, keepdim)
 
 
 def position_of_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> Array:
@@ -123,16 +202,6 @@ def _value_and_position(xp: ModuleType, find: Any, self: Array, dim: int, keepdi
     index = xp.expand_dims(find(axis=dim), dim)
     values = xp.take_along_axis(self, index, axis=dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
-
-
-def running_total(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
-    """The sums of all elements up to each one along `dim`."""
-    return xp.cumsum(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
-
-
-def running_product(xp: ModuleType, self: Array, dim: int, dtype: Any = None, out: Array | None = None) -> Array:
-    """The products of all elements up to each one along `dim`."""
-    return xp.cumprod(self, axis=dim, out=out) if self.ndim else xp.add(self, 0, out=out)
 
 
 def _count(self: Array, over: int | tuple[int, ...] | None) -> int:

@@ -217,7 +217,7 @@ def alias(xp: ModuleType, self: Array) -> Array:
 def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
     """The same elements in another shape. Raises RuntimeError where strides cannot express it."""
     shape = infer_size(size, self.size)
-    if self.flags.c_contiguous and self.size and 1 not in self.shape:
+    if type(self) is np.ndarray and self.flags.c_contiguous and self.size and 1 not in self.shape:
         return self.reshape(shape)
     strides = view_strides(self.shape, self.strides, shape, self.itemsize)
     if strides is None:

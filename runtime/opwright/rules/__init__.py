@@ -4,6 +4,8 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
+from opwright.rules.activations import glu, like_contiguous
+from opwright.rules.convolution import convolution
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -16,29 +18,72 @@ from opwright.rules.reductions import reduce, scan
 __all__ = [
     "added_outer",
     "added_product",
+from opwright.rules.losses import (
+    binary_loss,
+    class_loss,
+    image_class_loss,
+    loss,
+    loss_like_self,
+    margin_loss,
+    multilabel_loss,
+    multilabel_marks,
+)
+from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
+from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.products import addmm, gufunc
+from opwright.rules.reductions import norm, reduce, scan
+from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
+from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
+
+__all__ = [
+    "adaptive_pool",
+    "addmm",
     "arange",
+    "binary_loss",
+    "bucketize",
     "cat",
     "coefficients",
     "cross",
     "decomposed",
+    "class_loss",
+    "col2im",
+    "convolution",
     "empty",
     "expand_masks",
     "eye",
     "full",
     "gather",
+    "glu",
     "gufunc",
+    "histc",
+    "im2col",
+    "image_class_loss",
     "index",
+    "index_copied",
+    "index_filled",
     "index_select",
+    "index_written",
+    "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
     "like",
+    "like_contiguous",
     "linspace",
     "lu_solution",
+    "loss",
+    "loss_like_self",
+    "margin_loss",
     "masked",
+    "masked_scattered",
+    "multilabel_loss",
+    "multilabel_marks",
+    "norm",
     "normalized",
     "not_computed",
     "overwritten",
     "pointwise",
+    "pool",
     "power_of_number",
     "power_to_number",
     "qr",
@@ -48,5 +93,14 @@ __all__ = [
     "stack",
     "svd",
     "trace",
+    "put",
+    "reduce",
+    "scan",
+    "scattered",
+    "searchsorted",
+    "sort",
+    "stack",
+    "taken",
+    "topk",
     "where",
 ]

@@ -10,6 +10,7 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
+from opwright.rules.scattering import check_index_dtype, check_index_fits
 
 _indexed = Forms()
 
@@ -114,14 +115,7 @@ def index_select(self: Any, dim: int, index: Any) -> Plan:
 def gather(self: Any, dim: int, index: Any) -> Plan:
     """The elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
     dim = layouts.wrap_dim(dim, self.ndim)
-    if index.dtype not in (int64, int32):
-        raise RuntimeError(f"gather(): Expected dtype int32/int64 for index, but got {index.dtype}")
-    if max(self.ndim, 1) != max(index.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for each, (have, want) in enumerate(zip(self.shape, index.shape, strict=False)):
-        if each != dim and want > have:
-            raise RuntimeError(
-                f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than "
-                f"self {list(self.shape)} apart from dimension {dim}"
-            )
+    if 0 not in index.shape:
+        check_index_dtype("gather", index)
+        check_index_fits(index, self, "input", dim)
     return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))

@@ -10,6 +10,7 @@ from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, int64, op
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+from opwright.promotion import promote
 
 _reductions = Forms()
 _scans = Forms()
@@ -102,17 +103,58 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
     raise ValueError(f"{kind!r} is no kind of reduction")
 
 
-def scan(self: Any, dim: int, *, dtype: object = None) -> Plan:
-    """A running reduction along `dim` (`cumsum`): the shape of `self`; bool and integers become int64 unless `dtype`
-    says otherwise."""
-    key = (self.shape, self.dtype, dim, dtype)
+def scan(self: Any, dim: int, *, dtype: object = None, kind: str = "int_to_long", accepts: str | None = None) -> Plan:
+    """A running reduction along `dim` (`cumsum`): the shape of `self`, contiguous.
+
+    `kind` and `accepts` are those of `reduce`; `dtype` replaces the promoted dtype.
+    """
+    key = (self.shape, self.dtype, dim, dtype, kind, accepts)
     form = _scans.get(key)
     if form is None:
         dims = layouts.wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
-        common = _reduced_dtype("int_to_long", given) if dtype is None else as_dtype(dtype)
+        common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
+        check_accepted(accepts, common)
         compute = opmath(common)
+        result, produces = (int64, int64) if kind == "long" else (common, compute)
         strides = layouts.contiguous_strides(self.shape)
         casts = (given is not compute,)
-        form = _scans.keep(key, Form(self.shape, strides, common, common, compute, compute, casts, dims=dims))
+        form = _scans.keep(key, Form(self.shape, strides, result, common, compute, produces, casts, dims=dims))
     return Plan(form, (self,))
+
+
+def norm(
+    self: Any,
+    ord: complex | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: object = None,
+) -> Plan:
+    """A vector norm over `dim`: the real dtype of `self`, or of `dtype`, which must hold it.
+
+    Raises RuntimeError for integers, for a dtype that does not fit, and where an order without an identity (negative
+    or infinite) meets no elements.
+    """
+    given = as_dtype(self.dtype)
+    if given not in FLOATING and given not in COMPLEX:
+        raise RuntimeError(f"a norm is taken of floating point or complex tensors, but this one is {given}")
+    if dtype is not None:
+        _check_norm_dtype(given, as_dtype(dtype))
+    plan = reduce(self, dim, keepdim, dtype=dtype, kind="real")
+    # Both orders are the same at every number of elements but none, so the memo of `reduce` need not know them.
+    if isinstance(ord, (int, float)) and (ord < 0 or ord == float("inf")) and 0 in self.shape:
+        over = dim if isinstance(dim, int) or dim else None
+        if over is None or any(self.shape[each] == 0 for each in plan.dims):
+            raise RuntimeError(f"the norm of order {ord} of no elements is not defined: it has no identity")
+    return plan
+
+
+def _check_norm_dtype(given: DType, dtype: DType) -> None:
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        raise RuntimeError(f"the dtype of a norm must be floating point or complex, not {dtype}")
+    if (dtype in COMPLEX) != (given in COMPLEX):
+        kind = "complex" if given in COMPLEX else "real"
+        raise RuntimeError(f"the dtype of a norm of {given} must be {kind}, not {dtype}")
+    if promote(given, dtype) is not dtype:
+        raise RuntimeError(f"the dtype of a norm must hold its input: {dtype} is narrower than {given}")

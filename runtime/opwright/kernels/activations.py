@@ -1,0 +1,162 @@
+"""Activations of neural networks, element by element. Half and bfloat16 arrive as float32.
+
+`out`, when not None, may be `self`'s own memory: only the last step writes to it.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opwright.dtypes import FLOATING, checked_scalar, uint8
+from opwright.generator import Generator, default_generator
+
+Array = Any
+
+
+def silu(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """self / (1 + exp(-self))."""
+    divisor = xp.negative(self, out=xp.empty_like(self))
+    xp.exp(divisor, out=divisor)
+    divisor += 1
+    return xp.divide(self, divisor, out=out)
+
+
+def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """self * tanh(log(1 + exp(self)))."""
+    factor = xp.exp(self, out=xp.empty_like(self))
+    xp.log1p(factor, out=factor)
+    xp.tanh(factor, out=factor)
+    return xp.multiply(self, factor, out=out)
+
+
+def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale: complex) -> Array:
+    """scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
+    below = xp.multiply(self, input_scale, out=xp.empty_like(self))
+    xp.expm1(below, out=below)
+    below *= alpha * scale
+    return xp.where(self < 0, below, self if scale == 1 else self * scale)
+
+
+def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
+    """`elu` whose slope at zero is 1 for every alpha."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return elu(xp, self, alpha, 1, 1 / alpha)
+
+
+def leaky_relu(xp: ModuleType, self: Array, negative_slope: Any, out: Array | None = None) -> Array:
+    """`self`; times a slope, a number or an array that broadcasts, where it is not positive."""
+    if isinstance(negative_slope, (int, float)) and 0 < negative_slope <= 1:
+        return xp.maximum(self, self * negative_slope, out=out)
+    return xp.where(self > 0, self, self * negative_slope)
+
+
+def rrelu_with_slopes(
+    xp: ModuleType,
+    self: Array,
+    noise: Array,
+    lower: complex,
+    upper: complex,
+    training: bool,
+    generator: Generator | None,
+) -> tuple[Array, Array]:
+    """`leaky_relu` with a slope drawn anew for each element that is not positive, and the slopes, 1 elsewhere; the
+    mean slope, and the noise as it was, unless `training`."""
+    low, high = _real(lower), _real(upper)
+    if low > high:
+        raise RuntimeError(f"rrelu: lower bound ({low}) must not be greater than the upper one ({high})")
+    if not training:
+        return leaky_relu(xp, self, (low + high) / 2), noise
+    drawn = xp.ascontiguousarray(self <= 0).reshape(self.shape)
+    count = int(drawn.sum())
+    slopes = xp.ones(self.shape, self.dtype)
+    slopes[drawn] = xp.asarray(
+        (generator or default_generator).uniform(count, np.dtype("float64"), low, high).astype(self.dtype)
+    )
+    return self * slopes, slopes
+
+
+def _real(number: complex) -> float:
+    return number.real if isinstance(number, complex) else number
+
+
+def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> Array:
+    """log(1 + exp(beta * self)) / beta; `self` where beta * self is above the threshold."""
+    scaled = xp.multiply(self, beta, out=xp.empty_like(self))
+    is_linear = scaled > threshold
+    xp.exp(scaled, out=scaled)
+    xp.log1p(scaled, out=scaled)
+    scaled /= beta
+    return xp.where(is_linear, self, scaled)
+
+
+def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
+    """log(1 / (1 + exp(-self))), and exp(-|self|), which its gradient needs."""
+    buffer = xp.abs(self, out=xp.empty_like(self))
+    xp.negative(buffer, out=buffer)
+    xp.exp(buffer, out=buffer)
+    result = xp.minimum(self, 0)
+    result -= xp.log1p(buffer)
+    return result, buffer
+
+
+def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, out: Array | None = None) -> Array:
+    """Each element held within [min_val, max_val]; the bounds become integers where `self` holds them."""
+    if self.dtype not in FLOATING:
+        min_val, max_val = int(_real(min_val)), int(_real(max_val))
+        if self.dtype == uint8 and (min_val < 0 or max_val < 0):
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    low, high = checked_scalar(min_val, self.dtype), checked_scalar(max_val, self.dtype)
+    result = xp.maximum(self, low, out=out)
+    return xp.minimum(result, high, out=out)
+
+
+def hardsigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """(self + 3) / 6, held within [0, 1]."""
+    result = _between_0_and_6(xp, self)
+    return xp.divide(result, 6, out=out)
+
+
+def hardswish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """self * hardsigmoid(self)."""
+    result = _between_0_and_6(xp, self)
+    result *= self
+    return xp.divide(result, 6, out=out)
+
+
+def _between_0_and_6(xp: ModuleType, self: Array) -> Array:
+    result = xp.add(self, 3, out=xp.empty_like(self))
+    xp.maximum(result, 0, out=result)
+    return xp.minimum(result, 6, out=result)
+
+
+def hardshrink(xp: ModuleType, self: Array, lambd: complex) -> Array:
+    """0 where -lambd <= self <= lambd, else `self`."""
+    return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+
+
+def softshrink(xp: ModuleType, self: Array, lambd: complex, out: Array | None = None) -> Array:
+    """`self`, moved towards zero by `lambd` and not beyond."""
+    if _real(lambd) < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    held = xp.maximum(self, -lambd, out=xp.empty_like(self))
+    xp.minimum(held, lambd, out=held)
+    return xp.subtract(self, held, out=out)
+
+
+def threshold(xp: ModuleType, self: Array, threshold: complex, value: complex) -> Array:
+    """`value` where `self` is not above the threshold."""
+    limit, low = checked_scalar(threshold, self.dtype), checked_scalar(value, self.dtype)
+    return xp.where(self <= limit, low, self)
+
+
+def glu(xp: ModuleType, self: Array, dim: int, out: Array | None = None) -> Array:
+    """The first half along `dim`, times the sigmoid of the second."""
+    first, second = xp.split(self, 2, axis=dim)
+    divisor = xp.negative(second, out=xp.empty_like(second))
+    xp.exp(divisor, out=divisor)
+    divisor += 1
+    return xp.divide(first, divisor, out=out)

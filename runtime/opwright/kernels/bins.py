@@ -1,0 +1,110 @@
+"""Where values stand among sorted ones, and how many fall where."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opwright.errors import DispatchError
+
+Array = Any
+
+
+def searchsorted(
+    xp: ModuleType,
+    sorted_sequence: Array,
+    self: Array,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Array | None,
+) -> Array:
+    """How many boundaries of its row are below each value, or (`right`) not above it; NaN is above all.
+
+    `sorter` holds the order of boundaries that are not sorted. Raises RuntimeError where it names places that there
+    are not.
+    """
+    if sorter is not None:
+        if sorter.size and not 0 <= sorter.min() <= sorter.max() < sorted_sequence.shape[-1]:
+            raise RuntimeError("searchsorted(): sorter index out of range")
+        sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, axis=-1)
+    found = _count_below(xp, sorted_sequence, xp.asarray(self), right or side == "right")
+    return found.astype("int32") if out_int32 else found
+
+
+def bucketize(xp: ModuleType, self: Array, boundaries: Array, out_int32: bool, right: bool) -> Array:
+    """How many boundaries are below each value, or (`right`) not above it."""
+    return searchsorted(xp, boundaries, self, out_int32, right, None, None)
+
+
+def _count_below(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> Array:
+    is_floating = boundaries.dtype.kind not in "iu"
+    if boundaries.ndim > 1 or (is_floating and bool(xp.isnan(boundaries).any())):
+        return _bisected(xp, boundaries, values, right)
+    found = xp.asarray(xp.searchsorted(boundaries, values, side="right" if right else "left"))
+    return xp.where(xp.isnan(values), len(boundaries), found) if is_floating else found
+
+
+def _bisected(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> Array:
+    """All values at once: as many steps as the length of a row has bits."""
+    length = boundaries.shape[-1]
+    low = xp.zeros(values.shape, dtype="int64")
+    high = xp.full(values.shape, length, dtype="int64")
+    for _ in range(length.bit_length()):
+        middle = (low + high) // 2
+        at = xp.minimum(middle, max(length - 1, 0))
+        met = boundaries[at] if boundaries.ndim == 1 else xp.take_along_axis(boundaries, at, axis=-1)
+        is_past = met > values if right else met >= values
+        open_ = low < high
+        high = xp.where(open_ & is_past, middle, high)
+        low = xp.where(open_ & ~is_past, middle + 1, low)
+    return low
+
+
+def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
+    """How often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
+    `minlength` at least."""
+    if self.dtype.kind not in "iu":
+        raise DispatchError(f"bincount: not implemented for {self.dtype}: expected integers")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: minlength should be >= 0, but is {minlength}")
+    if self.ndim == 1 and not self.size:
+        return xp.zeros(minlength, dtype="int64")
+    if self.ndim != 1 or self.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
+    if weights is None:
+        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
+    if weights.shape != self.shape:
+        raise RuntimeError("bincount: weights should be 1-d and have the same length as input")
+    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
+    return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
+
+
+def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Array:
+    """How many elements fall in each of `bins` equal parts of [min, max], or of the elements' own range where both
+    are equal; what lies outside, and NaN, is left out.
+
+    Raises RuntimeError where min > max, or the range is not finite.
+    """
+    low, high = _range(self, min, max)
+    elements = self.reshape(-1)
+    elements = elements[(elements >= low) & (elements <= high)]
+    # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
+    first, number, length = (self.dtype.type(each) for each in (low, bins, high - low))
+    places = ((elements - first) * number / length).astype("int64")
+    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
+
+
+def _range(self: Array, min: float, max: float) -> tuple[float, float]:
+    low, high = float(min), float(max)
+    if low == high and self.size:
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"histc: the range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"histc: max must be larger than min, but they are {high} and {low}")
+    return low, high

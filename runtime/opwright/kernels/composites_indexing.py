@@ -1,0 +1,53 @@
+"""Indexing operators that are made of others. They see what the caller passed: Tensors, or plain arrays, of any
+device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright import layouts
+from opwright.dtypes import as_dtype
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def take_along_dim(self: Operand, indices: Operand, dim: int | None) -> Operand:
+    """`gather` of two arrays that broadcast, apart from `dim`; of all elements in a row where that is None."""
+    return opwright.ops.aten.gather(*_along(self, indices, dim))
+
+
+def take_along_dim_out(self: Operand, indices: Operand, dim: int | None, out: Operand) -> Operand:
+    """`take_along_dim` into `out`."""
+    this, dim, indices = _along(self, indices, dim)
+    return opwright.ops.aten.gather(this, dim, indices, out=out)
+
+
+def _along(self: Operand, indices: Operand, dim: int | None) -> tuple[Operand, int, Operand]:
+    aten = opwright.ops.aten
+    if dim is None:
+        return aten.view(self, [-1]), 0, aten.view(indices, [-1])
+    ndim = len(self.shape)
+    if ndim != len(indices.shape):
+        raise RuntimeError(
+            f"take_along_dim(): input and indices should have the same number of dimensions, but got {ndim} "
+            f"dimensions for input, and {len(indices.shape)} dimensions for indices"
+        )
+    if as_dtype(indices.dtype) != opwright.int64:
+        raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
+    dim = layouts.wrap_dim(dim, ndim)
+    if not ndim:
+        return self, dim, indices
+    whole, wanted = tuple(self.shape), tuple(indices.shape)
+    around = layouts.broadcast_shapes([(*whole[:dim], wanted[dim], *whole[dim + 1 :]), wanted])
+    source = (*around[:dim], whole[dim], *around[dim + 1 :])
+    return aten.expand(self, source), dim, aten.expand(indices, around)
+
+
+def unsafe_index(self: Operand, indices: Sequence[Operand | None]) -> Operand:
+    """`index` by positions alone. They are checked all the same."""
+    for each in indices:
+        if each is not None and as_dtype(each.dtype) not in (opwright.int64, opwright.int32):
+            raise RuntimeError(f"_unsafe_index found unexpected index type {each.dtype}")
+    return opwright.ops.aten.index(self, list(indices))

@@ -1,0 +1,77 @@
+"""Views in place: a tensor that goes on with another shape and other strides over its own storage.
+
+A plain array cannot change its shape, so there a RuntimeError says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright import layouts
+from opwright.keys import GRAD
+from opwright.storage import become_view
+from opwright.tensor import Tensor, wrap
+
+Operand = Any  # a Tensor, or a plain array
+
+
+def _become(self: Operand, viewed: Operand, name: str) -> Operand:
+    if not isinstance(self, Tensor):
+        raise RuntimeError(f"{name}: a plain array cannot change its shape; wrap it with opwright.from_numpy")
+    become_view(self, viewed)
+    return self
+
+
+def t_(self: Operand) -> Operand:
+    """`t` in place."""
+    return _become(self, opwright.ops.aten.t(self), "t_")
+
+
+def transpose_(self: Operand, dim0: int, dim1: int) -> Operand:
+    """`transpose` in place."""
+    return _become(self, opwright.ops.aten.transpose(self, dim0, dim1), "transpose_")
+
+
+def unsqueeze_(self: Operand, dim: int) -> Operand:
+    """`unsqueeze` in place."""
+    return _become(self, opwright.ops.aten.unsqueeze(self, dim), "unsqueeze_")
+
+
+def squeeze_(self: Operand) -> Operand:
+    """`squeeze` in place."""
+    return _become(self, opwright.ops.aten.squeeze(self), "squeeze_")
+
+
+def squeeze_dims_(self: Operand, dim: int | Sequence[int]) -> Operand:
+    """`squeeze` in place, of named dimensions."""
+    return _become(self, opwright.ops.aten.squeeze(self, dim), "squeeze_")
+
+
+def as_strided_(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
+    """`as_strided` in place."""
+    return _become(self, opwright.ops.aten.as_strided(self, size, stride, storage_offset), "as_strided_")
+
+
+def detach_(self: Operand) -> Operand:
+    """The tensor itself, out of the graph that made it."""
+    if isinstance(self, Tensor):
+        self.edge = None
+        self.keys &= ~GRAD
+    return self
+
+
+def resize_as_(self: Operand, the_template: Operand, memory_format: Any) -> Operand:
+    """`resize_` to the shape of another tensor; `preserve_format` takes over that its channels come last."""
+    if memory_format is opwright.preserve_format:
+        memory_format = _suggested_format(the_template)
+    return opwright.ops.aten.resize_(self, list(the_template.shape), memory_format=memory_format)
+
+
+def _suggested_format(self: Operand) -> Any:
+    tensor = self if isinstance(self, Tensor) else wrap(self)
+    shape, strides = tensor.shape, tensor.stride()
+    if not layouts.is_channels_last(shape, strides) or layouts.is_contiguous(shape, strides):
+        return opwright.contiguous_format
+    return opwright.channels_last if len(shape) == 4 else opwright.channels_last_3d

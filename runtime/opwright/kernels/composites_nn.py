@@ -1,0 +1,59 @@
+"""Operators of neural networks that are made of others, for every device. They see Tensors or plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opwright
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+# Activations
+
+
+def prelu(self: Operand, weight: Operand) -> Operand:
+    """`self`, times a weight where it is not positive: one for all elements, or one for each channel (dimension 1)."""
+    aten = opwright.ops.aten
+    if self.dtype != weight.dtype:
+        raise RuntimeError(f"prelu: self and weight must have one dtype, but got {self.dtype} and {weight.dtype}")
+    if len(weight.shape) > 1:
+        raise RuntimeError(f"prelu: weight must be of 0 or 1 dimensions, but has shape {list(weight.shape)}")
+    ndim = len(self.shape)
+    if len(weight.shape) == 1 and weight.shape[0] != 1:
+        if ndim == 0:
+            raise RuntimeError("prelu: a 0-dim tensor has no channels")
+        channels = self.shape[1] if ndim > 1 else 1
+        if channels != weight.shape[0]:
+            raise RuntimeError(f"prelu: {weight.shape[0]} weights do not fit {channels} channels")
+    if ndim != 1 or len(weight.shape) != 1:
+        weight = aten.reshape(weight, [weight.shape[0] if len(weight.shape) and d == 1 else 1 for d in range(ndim)])
+    return aten._prelu_kernel(self, weight)
+
+
+def rrelu(self: Operand, lower: complex, upper: complex, training: bool, generator: Any) -> Operand:
+    """`leaky_relu` with random slopes when training, with the mean slope else."""
+    aten = opwright.ops.aten
+    if not training:
+        return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
+    self = aten.contiguous(self)
+    return aten.rrelu_with_noise_functional(self, aten.empty_like(self), lower, upper, training, generator)[0]
+
+
+def rrelu_with_noise(
+    self: Operand, noise: Operand, lower: complex, upper: complex, training: bool, generator: Any
+) -> Operand:
+    """`rrelu` that writes the slopes into `noise`."""
+    aten = opwright.ops.aten
+    if not training:
+        return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
+    result, slopes = aten.rrelu_with_noise_functional(aten.contiguous(self), noise, lower, upper, training, generator)
+    aten.copy_(noise, slopes)
+    return result
+
+
+def log_sigmoid_out(self: Operand, out: Operand) -> Operand:
+    """`log_sigmoid`, written into `out`."""
+    aten = opwright.ops.aten
+    aten.log_sigmoid_forward.output(self, output=out, buffer=aten.empty([0], dtype=self.dtype))
+    return out

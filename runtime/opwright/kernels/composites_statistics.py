@@ -1,0 +1,189 @@
+"""Statistics that are made of other operators: they see Tensors or plain arrays, of any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright import layouts
+from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
+from opwright.operands import NUMBERS
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def nanmean(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Operand:
+    """The sum over `dim` divided by the number of elements, NaN left out of both."""
+    given = as_dtype(self.dtype)
+    if given not in FLOATING and given not in COMPLEX:
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {given}")
+    aten = opwright.ops.aten
+    numbers = aten.sum(aten.logical_not(aten.isnan(self)), dim, keepdim)
+    return aten.div(aten.nansum(self, dim, keepdim, dtype=dtype), numbers)
+
+
+def frobenius_norm(self: Operand, dim: Sequence[int], keepdim: bool) -> Operand:
+    """The root of the sum of squares over one or two dimensions."""
+    if len(dim) > 2:
+        raise RuntimeError(f"frobenius_norm takes at most 2 dimensions, but got {len(dim)}")
+    return opwright.ops.aten.linalg_vector_norm(self, 2, dim, keepdim)
+
+
+# Differences and sums of neighbours
+
+
+def diff(self: Operand, n: int, dim: int, prepend: Operand | None, append: Operand | None) -> Operand:
+    """The `n`-th differences of neighbours along `dim`, of `self` between what is put before and after it."""
+    aten = opwright.ops.aten
+    if not self.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = layouts.wrap_dim(dim, len(self.shape))
+    given = [each for each in (prepend, self, append) if each is not None]
+    for each in given:
+        if len(each.shape) != len(self.shape):
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    joined = aten.cat(given, dim) if len(given) > 1 else self
+    if not n:
+        return aten.clone(joined)
+    for _ in range(n):
+        if not joined.shape[dim]:
+            break
+        joined = _between_neighbours(aten.logical_xor if as_dtype(self.dtype) is bool_ else aten.sub, joined, dim)
+    return joined
+
+
+def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
+    aten = opwright.ops.aten
+    return combine(aten.slice(self, dim, 1), aten.slice(self, dim, 0, -1))
+
+
+def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
+    """The integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
+    aten = opwright.ops.aten
+    if not y.shape[layouts.wrap_dim(dim, len(y.shape))]:
+        shape = list(y.shape)
+        del shape[dim]
+        return aten.new_zeros(y, shape)
+    _check_integrable(y, x)
+    if isinstance(x, NUMBERS):
+        ends = aten.add(aten.select(y, dim, 0), aten.select(y, dim, -1))
+        return aten.mul(aten.sub(aten.sum(y, dim), aten.mul(ends, 0.5)), x)
+    return aten.div(aten.sum(_areas(y, x, dim), dim), 2.0)
+
+
+def cumulative_trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
+    """The integrals along `dim` of `y`, as `trapezoid` takes them, up to each sample but the first."""
+    aten = opwright.ops.aten
+    _check_integrable(y, x)
+    if isinstance(x, NUMBERS):
+        return aten.mul(aten.cumsum(_between_neighbours(aten.add, y, dim), dim), x / 2.0)
+    return aten.div(aten.cumsum(_areas(y, x, dim), dim), 2.0)
+
+
+def _check_integrable(y: Operand, x: Operand | float) -> None:
+    if as_dtype(y.dtype) is bool_ or (not isinstance(x, NUMBERS) and as_dtype(x.dtype) is bool_):
+        raise RuntimeError("trapezoid: received a bool input, but bool is not supported")
+    if isinstance(x, bool | complex):
+        raise RuntimeError("trapezoid: dx must be a real number")
+
+
+def _areas(y: Operand, x: Operand, dim: int) -> Operand:
+    """Twice the areas between neighbouring samples."""
+    aten = opwright.ops.aten
+    return aten.mul(_between_neighbours(aten.add, y, dim), _steps(y, x, dim))
+
+
+def _steps(y: Operand, x: Operand, dim: int) -> Operand:
+    aten = opwright.ops.aten
+    dim = layouts.wrap_dim(dim, len(y.shape))
+    if len(x.shape) == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError("trapezoid: there must be one `x` value for each sample point")
+        x = aten.reshape(x, [-1] + [1] * (len(y.shape) - 1 - dim))
+    shape = [1] * (len(y.shape) - len(x.shape)) + list(x.shape)
+    return _between_neighbours(aten.sub, aten.reshape(x, shape), dim)
+
+
+# Quantiles
+
+
+def quantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+    """The elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a dimension
+    put first."""
+    return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=False)
+
+
+def nanquantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+    """`quantile` of the elements that are not NaN."""
+    return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=True)
+
+
+def _quantile(
+    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
+) -> Operand:
+    aten = opwright.ops.aten
+    _check_quantile(self, q, interpolation)
+    flat = dim is None or not self.shape
+    place = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
+    rows = aten.reshape(self, [-1]) if flat else aten.movedim(self, place, -1)
+    ordered = aten.sort(rows)[0]
+    # One column for each `q`, which then comes first.
+    found = _at_ranks(ordered, _ranks(ordered, q, ignore_nan), interpolation)
+    if keepdim:
+        found = aten.reshape(found, [*[1] * len(self.shape), -1]) if flat else aten.unsqueeze(found, place)
+    return aten.movedim(found, -1, 0) if q.shape else aten.squeeze(found, -1)
+
+
+def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
+    aten = opwright.ops.aten
+    dtype = as_dtype(self.dtype)
+    if not layouts.count(self.shape):
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if len(q.shape) > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if dtype not in (float32, float64):
+        raise RuntimeError(f"quantile() input tensor must be either float or double dtype, but is {dtype}")
+    if as_dtype(q.dtype) is not dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
+    if not bool(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))):
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+
+
+def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
+    """The place of each `q` in each row, between elements: the last, a NaN, where there is one that counts."""
+    aten = opwright.ops.aten
+    last = ordered.shape[-1] - 1
+    fractions = aten.reshape(q, [-1])
+    is_nan = aten.isnan(ordered)
+    if ignore_nan:
+        numbers = aten.sum(aten.logical_not(is_nan), -1, True)
+        return aten.clamp(aten.mul(fractions, aten.sub(numbers, 1)), 0)
+    return aten.masked_fill(aten.mul(fractions, last), aten.any(is_nan, -1, True), last)
+
+
+def _at_ranks(ordered: Operand, ranks: Operand, interpolation: str) -> Operand:
+    aten = opwright.ops.aten
+    match interpolation:
+        case "lower":
+            ranks = aten.floor(ranks)
+        case "higher":
+            ranks = aten.ceil(ranks)
+        case "nearest":
+            ranks = aten.round(ranks)
+    if len(ranks.shape) < len(ordered.shape):
+        ranks = aten.expand(ranks, [*ordered.shape[:-1], ranks.shape[-1]])
+    below = aten.to(ranks, opwright.int64)
+    lower = aten.gather(ordered, -1, below)
+    if interpolation not in ("linear", "midpoint"):
+        return lower
+    upper = aten.gather(ordered, -1, aten.to(aten.ceil(ranks), opwright.int64))
+    weight = 0.5 if interpolation == "midpoint" else aten.sub(ranks, below)
+    return aten.add(lower, aten.mul(aten.sub(upper, lower), weight))

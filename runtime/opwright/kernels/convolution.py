@@ -1,0 +1,103 @@
+"""Convolution by products of matrices: windows become columns, and the weight of each group one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import ModuleType
+from typing import Any
+
+from opwright.kernels.windows import has_channels_last, padded, sum_of_windows, windows
+from opwright.rules.convolution import transposed_size
+from opwright.rules.windows import per_dimension
+
+Array = Any
+Sizes = Sequence[int]
+
+# Columns are made for as many images at a time as fit into this many bytes.
+_COLUMN_BYTES = 1 << 26
+
+
+def convolution(
+    xp: ModuleType,
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    transposed: bool,
+    output_padding: Sizes,
+    groups: int,
+) -> Array:
+    """(N, C, *sizes) with (O, C / groups, *kernel); transposed with (C, O / groups, *kernel). The rule `convolution`
+    has checked the sizes."""
+    ndim = weight.ndim - 2
+    steps, pads, spread, added = (per_dimension("", each, ndim) for each in (stride, padding, dilation, output_padding))
+    if transposed:
+        result = _transposed(xp, input, weight, steps, pads, spread, added, groups)
+    else:
+        result = _convolved(xp, padded(xp, input, pads), weight, steps, spread, groups)
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * ndim)
+    return result
+
+
+def _convolved(xp: ModuleType, image: Array, weight: Array, stride: Sizes, dilation: Sizes, groups: int) -> Array:
+    found = windows(xp, image, weight.shape[2:], stride, dilation)
+    ndim = weight.ndim - 2
+    counts = found.shape[2 : 2 + ndim]
+    batch, kept = found.shape[0], weight.shape[0]
+    if not found.size or not kept:
+        return xp.zeros((batch, kept, *counts), image.dtype)
+    block = max(_COLUMN_BYTES // (found[0].size * image.itemsize), 1)
+    if groups == 1 and has_channels_last(image):
+        rows = xp.empty((batch, prod(counts), kept), image.dtype)
+        for start in range(0, batch, block):
+            _rows_product(xp, found[start : start + block], weight, rows[start : start + block])
+        return xp.moveaxis(rows.reshape(batch, *counts, kept), -1, 1)
+    result = xp.empty((batch, groups, kept // groups, prod(counts)), image.dtype)
+    for start in range(0, batch, block):
+        _columns_product(xp, found[start : start + block], weight, result[start : start + block])
+    return result.reshape(batch, kept, *counts)
+
+
+def _columns_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
+    """Each group's weight times the columns of its channels' windows."""
+    batch, groups, kept, count = out.shape
+    ndim = weight.ndim - 2
+    inner, outer = range(2 + ndim, 2 + 2 * ndim), range(2, 2 + ndim)
+    columns = found.transpose(0, 1, *inner, *outer).reshape(batch, groups, prod(weight.shape[1:]), count)
+    xp.matmul(weight.reshape(groups, kept, prod(weight.shape[1:])), columns, out=out)
+
+
+def _rows_product(xp: ModuleType, found: Array, weight: Array, out: Array) -> None:
+    """The windows as rows, channels last as they lie, times the weight."""
+    ndim = weight.ndim - 2
+    outer, inner = range(2, 2 + ndim), range(2 + ndim, 2 + 2 * ndim)
+    rows = found.transpose(0, *outer, *inner, 1).reshape(out.shape[0] * out.shape[1], -1)
+    turned = weight.transpose(*range(2, 2 + ndim), 1, 0).reshape(-1, weight.shape[0])
+    xp.matmul(rows, turned, out=out.reshape(-1, out.shape[2]))
+
+
+def _transposed(
+    xp: ModuleType,
+    input: Array,
+    weight: Array,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    output_padding: Sizes,
+    groups: int,
+) -> Array:
+    """Each input element times its weights is a window of the result; windows that overlap add up."""
+    kernel, sizes = weight.shape[2:], input.shape[2:]
+    lists = zip(sizes, kernel, stride, padding, dilation, output_padding, strict=True)
+    wanted = [transposed_size(*each) for each in lists]
+    batch, channels, kept = input.shape[0], weight.shape[0], weight.shape[1] * groups
+    if not batch or not channels or not kept:
+        return xp.zeros((batch, kept, *wanted), input.dtype)
+    images = input.reshape(batch, groups, channels // groups, prod(sizes))
+    matrices = weight.reshape(groups, channels // groups, -1).swapaxes(1, 2)
+    columns = xp.matmul(matrices, images).reshape(batch, kept, *kernel, *sizes)
+    return sum_of_windows(xp, columns, wanted, kernel, stride, padding, dilation)

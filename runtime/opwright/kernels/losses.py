@@ -1,0 +1,129 @@
+"""Losses. `reduction` is 0 (none), 1 (mean) or 2 (sum); floating-point arrays come in the dtype that is computed in."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+Array = Any
+
+
+def _reduced(losses: Array, reduction: int) -> Array:
+    if not reduction:
+        return losses
+    return losses.mean() if reduction == 1 else losses.sum()
+
+
+def mse_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> Array:
+    """The squared distance."""
+    distance = xp.subtract(self, target)
+    distance *= distance
+    return _reduced(distance, reduction)
+
+
+def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """The distance, squared and divided by 2 * beta where it is below beta."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    distance = xp.abs(xp.subtract(self, target))
+    if beta == 0:
+        return _reduced(distance, reduction)
+    near = distance * distance
+    near *= 0.5 / beta
+    return _reduced(xp.where(distance < beta, near, distance - 0.5 * beta), reduction)
+
+
+def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
+    """Half the squared distance, linear in the distance from delta on."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    distance = xp.abs(xp.subtract(self, target))
+    near = distance * distance
+    near *= 0.5
+    distance -= 0.5 * delta
+    distance *= delta
+    return _reduced(xp.where(distance <= 0.5 * delta * delta, near, distance), reduction)
+
+
+def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
+    """-(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
+    if not bool(((self >= 0) & (self <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    losses = xp.maximum(xp.log1p(-self), -100)
+    losses = losses * (target - 1)
+    losses -= target * xp.maximum(xp.log(self), -100)
+    if weight is not None:
+        losses *= weight
+    return _reduced(losses, reduction)
+
+
+def nll_loss(
+    xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    """Minus the scores of the target classes, which run along dimension 1 (0 of a vector), times their weights; and
+    the sum of the weights, 0 where a batch is not reduced. Raises IndexError for a class out of range."""
+    axis = 1 if self.ndim > 1 else 0
+    shape = target.shape if axis else ()
+    target = target.reshape(target.shape if axis else (1,)).astype("int64", copy=False)
+    kept = target != ignore_index
+    chosen = _checked_classes(xp, target, kept, self.shape[axis])
+    if not axis:
+        losses = -self[chosen]
+    elif self.shape[axis]:
+        losses = -xp.take_along_axis(self, xp.expand_dims(chosen, axis), axis).squeeze(axis)
+    else:
+        losses = xp.zeros(target.shape, self.dtype)
+    weights = xp.asarray(kept, self.dtype) if weight is None else xp.where(kept, weight[chosen], 0)
+    losses = xp.where(kept, losses * weights, 0)
+    if not reduction:
+        total = xp.zeros((), self.dtype) if axis else weights.reshape(())
+        return losses.reshape(shape), total
+    total = weights.sum()
+    return (losses.sum() / total if reduction == 1 else losses.sum()), total
+
+
+def _checked_classes(xp: ModuleType, target: Array, kept: Array, classes: int) -> Array:
+    """The target classes, 0 where they are ignored."""
+    outside = target[kept & ((target < 0) | (target >= classes))]
+    if outside.size:
+        raise IndexError(f"Target {int(outside[0])} is out of bounds.")
+    return target if bool(kept.all()) else xp.where(kept, target, 0)
+
+
+def multi_margin_loss(
+    xp: ModuleType, self: Array, target: Array, p: complex, margin: complex, weight: Array | None, reduction: int
+) -> Array:
+    """The mean over all other classes of what their scores come nearer than `margin` to that of the target class, to
+    the power p."""
+    rows = self.reshape(-1, self.shape[-1] if self.ndim else 1)
+    chosen = target.reshape(-1, 1)
+    if chosen.size and not bool(((chosen >= 0) & (chosen < rows.shape[1])).all()):
+        raise RuntimeError("target out of range")
+    excess = xp.maximum(rows - xp.take_along_axis(rows, chosen, 1) + margin, 0)
+    if p == 2:
+        excess *= excess
+    if weight is not None:
+        excess *= weight[chosen]
+    excess[xp.arange(len(rows)), chosen[:, 0]] = 0
+    losses = excess.sum(axis=1) / rows.shape[1]
+    return _reduced(losses, reduction) if reduction else losses.reshape(target.shape)
+
+
+def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
+    """The sum over target classes, up to the first -1, and all others of what the others' scores come nearer than 1,
+    divided by the number of classes; and which classes are targets."""
+    rows = self.reshape(-1, self.shape[-1] if self.ndim else 1)
+    listed = target.reshape(rows.shape)
+    if listed.size and not bool(((listed >= -1) & (listed < rows.shape[1])).all()):
+        raise RuntimeError("target is out of range")
+    valid = xp.cumprod(listed >= 0, axis=1).astype(bool)
+    chosen = xp.where(valid, listed, 0)
+    marks = xp.zeros(rows.shape, self.dtype)
+    row, place = xp.nonzero(valid)
+    marks[row, chosen[row, place]] = 1
+    excess = xp.maximum(rows[:, None, :] - xp.take_along_axis(rows, chosen, 1)[:, :, None] + 1, 0)
+    excess *= valid[:, :, None]
+    excess *= 1 - marks[:, None, :]
+    losses = excess.sum(axis=(1, 2)) / rows.shape[1]
+    result = _reduced(losses, reduction) if reduction or self.ndim == 2 else losses.reshape(())
+    return result, marks.reshape(target.shape)

@@ -1,0 +1,243 @@
+"""Pooling: the maximum or the average of windows over the last dimensions.
+
+Each kernel visits the places within a window, and at each place all windows at once. The rules `pool` and
+`adaptive_pool` have checked the sizes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+
+from opwright.dtypes import FLOATING, bool_, int64
+from opwright.rules.windows import per_dimension, window_count
+
+Array = Any
+Sizes = Sequence[int]
+
+
+def _window_lists(self: Array, ndim: int, *options: Any) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """Kernel, stride, padding and dilation, each with a value per dimension, and how many windows there are."""
+    kernel_size, stride, padding, dilation, ceil_mode = options
+    lists = [per_dimension("", each, ndim) for each in (kernel_size, stride or kernel_size, padding, dilation)]
+    rows = zip(*lists, strict=True)
+    counts = [
+        window_count(size, kernel, step, pad, gap, ceil_mode)
+        for size, (kernel, step, pad, gap) in zip(self.shape[-ndim:], rows, strict=True)
+    ]
+    return lists, tuple(counts)
+
+
+def max_pool2d(
+    xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> tuple[Array, Array]:
+    """The largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    return _largest(xp, self, 2, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    xp: ModuleType, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> tuple[Array, Array]:
+    """The largest element of each window and its place in the flattened image; NaN counts as the largest."""
+    return _largest(xp, self, 3, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Array, Array]:
+    (kernel, stride, padding, dilation), counts = _window_lists(self, ndim, *options)
+    sizes = self.shape[-ndim:]
+    best = _lowest(xp, self, counts)
+    # The first place of each window that is not padding, for windows in which nothing is larger than the lowest.
+    starts = [
+        _first_inside(xp, count, step, pad, gap)
+        for count, step, pad, gap in zip(counts, stride, padding, dilation, strict=True)
+    ]
+    index = xp.empty(best.shape, int64) if best.flags.c_contiguous else xp.empty_like(best, dtype=int64)
+    index[...] = _flat_place(starts, sizes)
+    for place in itertools.product(*map(range, kernel)):
+        spots = [
+            _visited(size, count, at * gap - pad, step)
+            for size, count, at, gap, pad, step in zip(sizes, counts, place, dilation, padding, stride, strict=True)
+        ]
+        reached = (..., *(outer for outer, _, _ in spots))
+        candidate = self[(..., *(inner for _, inner, _ in spots))]
+        places = _flat_place([xp.arange(inner.start, inner.stop, inner.step) for _, inner, _ in spots], sizes)
+        _keep_larger(xp, best[reached], index[reached], candidate, places)
+    return best, index
+
+
+def _keep_larger(xp: ModuleType, best: Array, index: Array, candidate: Array, places: Array) -> None:
+    larger = candidate > best
+    if candidate.dtype in FLOATING:
+        larger |= candidate != candidate
+    xp.copyto(best, candidate, where=larger)
+    xp.copyto(index, places, where=larger)
+
+
+def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
+    """The result before any element is seen; its dimensions in memory ordered as those of `self`."""
+    least = -float("inf") if self.dtype in FLOATING else int(ml_dtypes.iinfo(self.dtype).min)  # type: ignore[no-untyped-call]
+    lead = self.ndim - len(counts)
+    shape = (*self.shape[:lead], *counts)
+    if self.ndim > 2 and self.strides[lead - 1] < min(self.strides[lead:]):
+        shape = (*shape[: lead - 1], *counts, shape[lead - 1])
+        return xp.moveaxis(xp.full(shape, least, self.dtype), -1, lead - 1)
+    return xp.full(shape, least, self.dtype)
+
+
+def _first_inside(xp: ModuleType, count: int, step: int, pad: int, gap: int) -> Array:
+    """Where each window begins; for those that begin in the padding the first of their places behind it."""
+    start = xp.arange(count) * step - pad
+    return xp.where(start < 0, start % gap, start)
+
+
+def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
+    """Positions per dimension as positions in the flattened image, by broadcasting."""
+    result = places[0]
+    for each, size in zip(places[1:], sizes[1:], strict=True):
+        result = result[..., None] * size + each
+    return result
+
+
+def _visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice, int]:
+    """Which of `count` windows have the place `offset` behind their start within the image, and where it is there."""
+    first = max(-(offset // step), 0) if offset < 0 else 0
+    last = min((size - 1 - offset) // step, count - 1)
+    number = max(last - first + 1, 0)
+    start = first * step + offset
+    stop = start + (number - 1) * step + 1 if number else start
+    return slice(first, first + number), slice(start, stop, step), number
+
+
+def avg_pool2d(
+    xp: ModuleType,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Array:
+    """The sum of each window over its number of elements, of those within the image, or `divisor_override`."""
+    return _average(xp, self, 2, (kernel_size, stride, padding, (1,), ceil_mode), count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    xp: ModuleType,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Array:
+    """The sum of each window over its number of elements, of those within the image, or `divisor_override`."""
+    return _average(xp, self, 3, (kernel_size, stride, padding, (1,), ceil_mode), count_include_pad, divisor_override)
+
+
+def _average(
+    xp: ModuleType, self: Array, ndim: int, options: tuple[Any, ...], count_include_pad: bool, divisor: int | None
+) -> Array:
+    (kernel, stride, padding, _), counts = _window_lists(self, ndim, *options)
+    sizes = self.shape[-ndim:]
+    total = _lowest(xp, self, counts)
+    total[...] = 0
+    for place in itertools.product(*map(range, kernel)):
+        spots = [
+            _visited(size, count, at - pad, step)
+            for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
+        ]
+        total[(..., *(outer for outer, _, _ in spots))] += self[(..., *(inner for _, inner, _ in spots))]
+    if divisor is None:
+        lists = zip(sizes, counts, kernel, stride, padding, strict=True)
+        extents = [_extent(xp, *each, count_include_pad) for each in lists]
+        return _divided(xp, total, _outer_product(extents))
+    return _divided(xp, total, xp.asarray(divisor))
+
+
+def _extent(xp: ModuleType, size: int, count: int, kernel: int, step: int, pad: int, count_include_pad: bool) -> Array:
+    """How many places each window of one dimension has: all up to the end of the padding, or those in the image."""
+    start = xp.arange(count) * step - pad
+    stop = xp.minimum(start + kernel, size + pad)
+    if count_include_pad:
+        return stop - start
+    return xp.minimum(stop, size) - xp.maximum(start, 0)
+
+
+def _outer_product(extents: Sequence[Array]) -> Array:
+    result = extents[0]
+    for each in extents[1:]:
+        result = result[..., None] * each
+    return result
+
+
+def _divided(xp: ModuleType, total: Array, divisor: Array) -> Array:
+    if total.dtype in FLOATING:
+        total /= divisor.astype(total.dtype)
+        return total
+    # Integers are divided as in C: towards zero.
+    return xp.sign(total) * xp.sign(divisor) * (abs(total) // abs(divisor))
+
+
+# Adaptive pooling: window i of `count` reaches from i * size // count to the next one's start, rounded up.
+
+
+def adaptive_avg_pool(xp: ModuleType, self: Array, output_size: Sizes) -> Array:
+    """The average of each of `output_size` windows."""
+    result = self
+    for dim, wanted in enumerate(output_size, self.ndim - len(output_size)):
+        result = _averaged_along(xp, result, dim, wanted)
+    return result
+
+
+def _averaged_along(xp: ModuleType, self: Array, dim: int, wanted: int) -> Array:
+    size = self.shape[dim]
+    if size == wanted:
+        return self
+    if wanted and size % wanted == 0:
+        return self.reshape(*self.shape[:dim], wanted, size // wanted, *self.shape[dim + 1 :]).mean(axis=dim + 1)
+    start, length = _adaptive_windows(xp, size, wanted)
+    trailing = (1,) * (self.ndim - dim - 1)
+    total = xp.zeros((*self.shape[:dim], wanted, *self.shape[dim + 1 :]), self.dtype)
+    for at in range(-(-size // wanted) + 1 if wanted else 0):
+        inside = (at < length).reshape(-1, *trailing)
+        total += xp.where(inside, xp.take(self, xp.minimum(start + at, size - 1), axis=dim), 0)
+    total /= length.astype(self.dtype).reshape(-1, *trailing)
+    return total
+
+
+def _adaptive_windows(xp: ModuleType, size: int, wanted: int) -> tuple[Array, Array]:
+    """Where each window starts, and how long it is."""
+    number = xp.arange(wanted)
+    start = number * size // max(wanted, 1)
+    return start, -(-(number + 1) * size // max(wanted, 1)) - start
+
+
+def adaptive_max_pool(xp: ModuleType, self: Array, output_size: Sizes) -> tuple[Array, Array]:
+    """The largest element of each of `output_size` windows and its place in the flattened image."""
+    ndim = len(output_size)
+    sizes = self.shape[-ndim:]
+    lists = [_adaptive_windows(xp, size, wanted) for size, wanted in zip(sizes, output_size, strict=True)]
+    best = _lowest(xp, self, output_size)
+    index = xp.empty_like(best, dtype=int64)
+    index[...] = _flat_place([start for start, _ in lists], sizes)
+    if not best.size:
+        return best, index
+    longest = [-(-size // wanted) + 1 for size, wanted in zip(sizes, output_size, strict=True)]
+    for place in itertools.product(*map(range, longest)):
+        inside = xp.ones((), bool_)
+        spots = []
+        candidate = self
+        for dim, (at, (start, length), size) in enumerate(zip(place, lists, sizes, strict=True), self.ndim - ndim):
+            inside = inside[..., None] & (at < length)
+            spots.append(xp.minimum(start + at, size - 1))
+            candidate = xp.take(candidate, spots[-1], axis=dim)
+        larger = ((candidate > best) | (candidate != candidate)) & inside
+        xp.copyto(best, candidate, where=larger)
+        xp.copyto(index, _flat_place(spots, sizes), where=larger)
+    return best, index

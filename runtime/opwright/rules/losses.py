@@ -1,0 +1,175 @@
+"""Losses: like their operands where nothing is reduced, 0-dim for a mean (1) and a sum (2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright import layouts
+from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
+from opwright.layouts import Shape
+from opwright.metadata import Form, Forms, Plan
+from opwright.operands import check_accepted, kept_strides
+from opwright.promotion import castable
+from opwright.rules.pointwise import pointwise
+
+_reduced = Forms()
+_elementwise = Forms()
+_scores = Forms()
+
+
+def loss(self: Any, target: Any, reduction: int) -> Plan:
+    """A loss of two operands that broadcast and are promoted, floating-point."""
+    plan = pointwise(self, target, accepts="floating")
+    if not reduction:
+        return plan
+    form = plan.form
+    return Plan(_scalar(form.common, form.compute, form.casts), (self, target))
+
+
+def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType | None = None) -> Form:
+    key = (dtype, compute, casts, common)
+    form = _reduced.get(key)
+    return form or _reduced.keep(key, Form((), (), dtype, common or dtype, compute, compute, casts))
+
+
+def loss_like_self(self: Any, target: Any, reduction: int) -> Plan:
+    """`loss` whose result has the dtype of `self`, and its layout if it is of that shape.
+
+    Raises RuntimeError where the promoted dtype cannot be cast to that of `self`.
+    """
+    plan = pointwise(self, target, accepts="floating")
+    form, dtype = plan.form, as_dtype(self.dtype)
+    if not castable(form.common, dtype):
+        names = SCALAR_TYPE_NAME[form.common], SCALAR_TYPE_NAME[dtype]
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    if reduction:
+        return Plan(_scalar(dtype, form.compute, form.casts, form.common), (self, target))
+    strides = kept_strides(self) if form.shape == self.shape else form.strides
+    found = Form(form.shape, strides, dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
+    return Plan(found, (self, target))
+
+
+def binary_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+    """A loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
+
+    Raises RuntimeError for another dtype or shape, DispatchError where the dtype is not floating-point.
+    """
+    operands = (self, target, weight)
+    key = tuple(None if each is None else (each.shape, each.strides, each.dtype) for each in operands)
+    form = _elementwise.get((key, reduction))
+    if form is None:
+        dtype = as_dtype(self.dtype)
+        for each in operands[1:]:
+            if each is not None:
+                _check_dtype(each, dtype)
+                if layouts.broadcast_shapes([self.shape, each.shape]) != self.shape:
+                    raise RuntimeError(f"a tensor of shape {list(each.shape)} does not fit {list(self.shape)}")
+        check_accepted("floating", dtype)
+        compute = opmath(dtype)
+        casts = tuple(each is not None and dtype is not compute for each in operands)
+        shape, strides = ((), ()) if reduction else (self.shape, kept_strides(self))
+        form = _elementwise.keep((key, reduction), Form(shape, strides, dtype, dtype, compute, compute, casts))
+    return Plan(form, operands)
+
+
+def _check_dtype(given: Any, wanted: DType) -> None:
+    if given.dtype != wanted:
+        found = SCALAR_TYPE_NAME[as_dtype(given.dtype)]
+        raise RuntimeError(f"Found dtype {found} but expected {SCALAR_TYPE_NAME[wanted]}")
+
+
+def class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+    """`nll_loss`: scores (N, C) or (C) and a class for each row; the losses (N), or one."""
+    if self.ndim not in (1, 2):
+        raise RuntimeError(f"input tensor should be 1D or 2D, but is {self.ndim}D")
+    if target.ndim > 1:
+        raise RuntimeError(f"0D or 1D target tensor expected, but got {target.ndim}D; multi-target is not supported")
+    _check_classes(target, (int64, uint8))
+    if self.ndim == 2:
+        if not target.ndim:
+            raise IndexError("a batch of scores needs a 1D target")
+        if self.shape[0] != target.shape[0]:
+            raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    return _scored(self, target, weight, target.shape if self.ndim == 2 and not reduction else ())
+
+
+def image_class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+    """`nll_loss2d`: scores (N, C, H, W) and a class for each (N, H, W)."""
+    if target.ndim != 3:
+        raise RuntimeError(f"only batches of spatial targets supported (3D tensors), but got {target.ndim}D targets")
+    if self.ndim != 4:
+        raise RuntimeError(f"only batches of spatial inputs supported (4D tensors), but got {self.ndim}D input")
+    _check_classes(target, (int64, uint8))
+    if (self.shape[0], *self.shape[2:]) != target.shape:
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    return _scored(self, target, weight, () if reduction else target.shape)
+
+
+def _check_classes(target: Any, accepted: tuple[DType, ...]) -> None:
+    if target.dtype not in accepted:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype}")
+
+
+def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
+    """Scores and weights in the dtype that is computed in, the target as it is."""
+    classes = self.shape[1 if self.ndim > 1 else 0] if self.ndim else 1
+    dtype = as_dtype(self.dtype)
+    check_accepted("floating", dtype)
+    if weight is not None:
+        if weight.ndim != 1 or weight.shape[0] != classes:
+            raise RuntimeError(
+                f"weight tensor should be defined for all {classes} classes, but has shape {list(weight.shape)}"
+            )
+        _check_dtype(weight, dtype)
+    compute = opmath(dtype)
+    casts = (dtype is not compute, False, weight is not None and dtype is not compute)
+    key = (shape, dtype, casts)
+    form = _scores.get(key)
+    if form is None:
+        strides = layouts.contiguous_strides(shape)
+        form = _scores.keep(key, Form(shape, strides, dtype, dtype, compute, compute, casts))
+    return Plan(form, (self, target, weight))
+
+
+def margin_loss(self: Any, target: Any, p: complex, weight: Any, reduction: int) -> Plan:
+    """`multi_margin_loss`: scores (N, C), (C) or one, and a class for each row; float32 and float64 alone."""
+    if p not in (1, 2):
+        raise RuntimeError(f"only p == 1 and p == 2 supported, but got {p}")
+    _check_rows(self)
+    rows = self.shape[0] if self.ndim == 2 else 1
+    if target.ndim > 1 or (target.shape[0] if target.ndim else 1) != rows:
+        raise RuntimeError(f"expected a target of size [{rows}] for input {list(self.shape)}, got {list(target.shape)}")
+    _check_classes(target, (int64,))
+    plan = _scored(self, target, weight, () if reduction else target.shape)
+    _refuse_reduced(plan)
+    return plan
+
+
+def multilabel_loss(self: Any, target: Any, reduction: int) -> Plan:
+    """`multilabel_margin_loss`: scores (N, C), (C) or one, and as many classes for each row; float32 and float64
+    alone."""
+    _check_rows(self)
+    if self.shape != target.shape and (self.ndim == 2 or target.ndim == 2 or target.shape not in ((), (1,))):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    _check_classes(target, (int64,))
+    plan = _scored(self, target, None, self.shape[:1] if self.ndim == 2 and not reduction else ())
+    _refuse_reduced(plan)
+    return Plan(plan.form, (self, target))
+
+
+def multilabel_marks(self: Any, target: Any) -> Plan:
+    """Which classes are targets: the dtype of `self`, the shape of the target."""
+    strides = layouts.contiguous_strides(target.shape)
+    return Plan(Form(target.shape, strides, as_dtype(self.dtype)), (self, target))
+
+
+def _check_rows(self: Any) -> None:
+    if self.ndim > 2 or (self.ndim and self.shape[-1] == 0):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
+
+
+def _refuse_reduced(plan: Plan) -> None:
+    if plan.form.compute is not plan.form.dtype:
+        raise NotImplementedError(f"not implemented for {plan.form.dtype}")

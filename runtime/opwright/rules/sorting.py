@@ -1,0 +1,108 @@
+"""Sorting, order statistics, and bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright import layouts
+from opwright.dtypes import as_dtype, int32, int64, opmath
+from opwright.metadata import Form, Forms, Plan
+from opwright.operands import NUMBERS, check_accepted, kept_strides, needs_cast
+from opwright.promotion import result_type
+from opwright.rules.reductions import reduce
+
+_sorted = Forms()
+_REAL = "bool integer floating"
+
+
+def sort(self: Any, dim: int, *, positions: bool = False) -> Plan:
+    """The elements in order along `dim`, or (`positions`) where they stood: the shape of `self`, and its strides where
+    it is dense."""
+    key = (self.shape, self.strides, self.dtype, dim, positions)
+    form = _sorted.get(key)
+    if form is None:
+        layouts.wrap_dim(dim, self.ndim)
+        given = as_dtype(self.dtype)
+        check_accepted(_REAL, given)
+        form = _sorted.keep(key, Form(self.shape, kept_strides(self), int64 if positions else given))
+    return Plan(form, (self,))
+
+
+def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
+    """`k` elements along `dim`, or (`positions`) where they stood; contiguous. Raises RuntimeError for a `k` out of
+    range."""
+    wrapped = layouts.wrap_dim(dim, self.ndim)
+    given = as_dtype(self.dtype)
+    check_accepted(_REAL, given)
+    if k < 0 or k > (self.shape[wrapped] if self.ndim else 1):
+        raise RuntimeError(f"selected index k={k} out of range for dimension {wrapped} of shape {list(self.shape)}")
+    shape = (*self.shape[:wrapped], k, *self.shape[wrapped + 1 :]) if self.ndim else ()
+    return Plan(Form(shape, layouts.contiguous_strides(shape), int64 if positions else given), (self,))
+
+
+def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: str = "default") -> Plan:
+    """One element along `dim`, or (`kind="long"`) where it stood. Raises RuntimeError for a `k` out of range."""
+    plan = reduce(self, dim, keepdim, kind=kind, nonempty=True, accepts="integer floating")
+    if k < 1 or k > (self.shape[plan.dims[0]] if self.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k={k} out of range for dimension {dim}")
+    return plan
+
+
+def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Plan:
+    """Positions in rows of `sorted_sequence`, one for each element of `self`: int64 or int32, contiguous.
+
+    Raises RuntimeError where shapes or dtypes do not fit together.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right', but got {side!r}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right contradict each other: 'left' and True")
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError(
+                f"searchsorted(): boundaries and sorter must have the same size, but have "
+                f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
+            )
+        if sorter.dtype != int64:
+            raise RuntimeError(f"searchsorted(): sorter must be of dtype int64, but is {sorter.dtype}")
+    shape = () if isinstance(self, NUMBERS) else self.shape
+    rows = sorted_sequence.shape
+    if len(rows) != 1 and (not rows or not shape):
+        raise RuntimeError(f"searchsorted(): one value needs boundaries of 1 dimension, but they have {len(rows)}")
+    if len(rows) != 1 and shape[:-1] != rows[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries must have 1 dimension, or those of the values but for the last one; got "
+            f"{list(rows)} and {list(shape)}"
+        )
+    form = _positions_form(sorted_sequence, self, shape, out_int32, (sorted_sequence, self, sorter))
+    return Plan(form, (sorted_sequence, self, sorter))
+
+
+def bucketize(self: Any, boundaries: Any, out_int32: bool) -> Plan:
+    """`searchsorted` in boundaries of one dimension, which come second."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries must have 1 dimension, but have {boundaries.ndim}")
+    shape = () if isinstance(self, NUMBERS) else self.shape
+    form = _positions_form(boundaries, self, shape, out_int32, (self, boundaries))
+    return Plan(form, (self, boundaries))
+
+
+def _positions_form(
+    boundaries: Any, values: Any, shape: layouts.Shape, out_int32: bool, operands: tuple[Any, ...]
+) -> Form:
+    """Positions as a result; boundaries and values are compared in the dtype that they promote to."""
+    common = result_type(boundaries, values)
+    check_accepted("integer floating", common)
+    compute = opmath(common)
+    casts = tuple((each is boundaries or each is values) and needs_cast(each, compute) for each in operands)
+    result = int32 if out_int32 else int64
+    return Form(shape, layouts.contiguous_strides(shape), result, common, compute, result, casts)
+
+
+def histc(self: Any, bins: int) -> Plan:
+    """Counts in `bins` bins, in the dtype of `self`, a floating-point one."""
+    given = as_dtype(self.dtype)
+    check_accepted("floating", given)
+    if bins <= 0:
+        raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    return Plan(Form((bins,), (1,), given), (self,))
