@@ -9,15 +9,14 @@ from typing import Any
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.errors import DispatchError
+from opwright.kernels.composites_products import conjugate
 from opwright.operands import check_matrices, check_square
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
 
 def _adjoint(operand: Operand) -> Operand:
-    aten = opwright.ops.aten
-    turned = aten.transpose(operand, -2, -1)
-    return aten.conj(turned) if as_dtype(operand.dtype) in COMPLEX else turned
+    return conjugate(opwright.ops.aten.transpose(operand, -2, -1))
 
 
 # Inverses and systems of equations

@@ -56,6 +56,12 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
     return aten.view(aten.bmm(matrices, others), kept)
 
 
+def conjugate(operand: Operand) -> Operand:
+    """The complex conjugate, real operands as they are."""
+    name = "conj"
+    return getattr(opwright.ops.aten, name)(operand) if as_dtype(operand.dtype) in COMPLEX else operand
+
+
 def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
     """The products of vectors along `dim`, the first one conjugated; the other dimensions broadcast."""
     check_inexact("linalg.vecdot", x)
@@ -64,7 +70,7 @@ def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
     aten = opwright.ops.aten
     if len(x.shape) == 1 and len(y.shape) == 1:
         return aten.vdot(x, y)
-    first = aten.conj_physical(x) if as_dtype(x.dtype) in COMPLEX else x
+    first = conjugate(x)
     return aten.sum(aten.mul(first, y), [dim])
 
 

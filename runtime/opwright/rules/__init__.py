@@ -10,14 +10,6 @@ from opwright.rules.factories import arange, empty, eye, full, like, linspace, o
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.linear_algebra import coefficients, decomposed, lu_solution, not_computed, qr, solution, svd
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
-from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
-from opwright.rules.reductions import reduce, scan
-
-__all__ = [
-    "added_outer",
-    "added_product",
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
@@ -30,7 +22,7 @@ from opwright.rules.losses import (
 )
 from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
 from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
-from opwright.rules.products import addmm, gufunc
+from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
@@ -38,17 +30,18 @@ from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
-    "addmm",
+    "added_outer",
+    "added_product",
     "arange",
     "binary_loss",
     "bucketize",
     "cat",
-    "coefficients",
-    "cross",
-    "decomposed",
     "class_loss",
+    "coefficients",
     "col2im",
     "convolution",
+    "cross",
+    "decomposed",
     "empty",
     "expand_masks",
     "eye",
@@ -70,9 +63,9 @@ __all__ = [
     "like",
     "like_contiguous",
     "linspace",
-    "lu_solution",
     "loss",
     "loss_like_self",
+    "lu_solution",
     "margin_loss",
     "masked",
     "masked_scattered",
@@ -86,21 +79,18 @@ __all__ = [
     "pool",
     "power_of_number",
     "power_to_number",
-    "qr",
-    "reduce",
-    "scan",
-    "solution",
-    "stack",
-    "svd",
-    "trace",
     "put",
+    "qr",
     "reduce",
     "scan",
     "scattered",
     "searchsorted",
+    "solution",
     "sort",
     "stack",
+    "svd",
     "taken",
     "topk",
+    "trace",
     "where",
 ]

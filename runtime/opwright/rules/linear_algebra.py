@@ -84,9 +84,7 @@ def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool 
     check_square(operator, A)
     dtype = _check_precision(operator, A)
     if B.dtype != A.dtype:
-        raise RuntimeError(
-            f"{operator}: Expected A and B to have the same dtype, but found A of type {A.dtype} and B of type {B.dtype}"
-        )
+        raise RuntimeError(f"{operator}: Expected A and B to have the same dtype, but found {A.dtype} and {B.dtype}")
     is_vector = vectors and (B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]))
     if not is_vector:
         check_matrices(operator, B, "B")
