@@ -2902,6 +2902,20 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
 
 
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
+    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    (self_,) = plan0.operands
+    target0 = plan0.target(eigenvalues)
+    target1 = plan1.target(eigenvectors)
+    result0, result1 = decompositions_kernels.eig(cp, self_)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return eigenvalues, eigenvectors
+
+
 # _linalg_eigvals(Tensor self) -> Tensor
 def _linalg_eigvals(self: Tensor) -> Tensor:
     plan = rules.decomposed("linalg.eigvals", self.array, "m", kind="complex")
@@ -6754,19 +6768,6 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
     return out
-
-
-# linalg_eig.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def linalg_eig_out(self: Tensor, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
-    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = decompositions_kernels.eig(cp, self_)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

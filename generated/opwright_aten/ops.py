@@ -9798,11 +9798,53 @@ def linalg_eig_default(self: Tensor) -> linalg_eig_default_result:
 _linalg_eig_default.stub = linalg_eig_default
 _linalg_eig_default.result = linalg_eig_default_result
 
+
+class linalg_eig_out_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eig_out = declare(
+    "aten::linalg_eig.out",
+    "(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) "
+    "eigenvectors)",
+    (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:397",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(self: Tensor, *, eigenvalues: Tensor, eigenvectors: Tensor) -> linalg_eig_out_result:
+    modes = active_modes()
+    if type(self) is ndarray and type(eigenvalues) is ndarray and type(eigenvectors) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eig_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
+        return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
+    try:
+        keys = self.keys | eigenvalues.keys | eigenvectors.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eig_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
+    return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
+
+
+_linalg_eig_out.stub = linalg_eig_out
+_linalg_eig_out.result = linalg_eig_out_result
+
 __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:402",
+    where="linear_algebra.yaml:406",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9832,7 +9874,7 @@ _linalg_eigvals_ = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:408",
+    where="linear_algebra.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9873,7 +9915,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:413",
+    where="linear_algebra.yaml:417",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9912,7 +9954,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:417",
+    where="linear_algebra.yaml:421",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9942,7 +9984,7 @@ _linalg_svd_ = declare(
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:423",
+    where="linear_algebra.yaml:427",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9962,7 +10004,7 @@ _linalg_svdvals = declare(
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:429",
+    where="linear_algebra.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9989,7 +10031,7 @@ _svd = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:435",
+    where="linear_algebra.yaml:439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10025,7 +10067,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:440",
+    where="linear_algebra.yaml:444",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10073,7 +10115,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:446",
+    where="linear_algebra.yaml:450",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10115,7 +10157,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:450",
+    where="linear_algebra.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10149,7 +10191,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:456",
+    where="linear_algebra.yaml:460",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10181,7 +10223,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:462",
+    where="linear_algebra.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10214,7 +10256,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:467",
+    where="linear_algebra.yaml:471",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10263,7 +10305,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:471",
+    where="linear_algebra.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10305,7 +10347,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:475",
+    where="linear_algebra.yaml:479",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10339,7 +10381,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:481",
+    where="linear_algebra.yaml:485",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27323,37 +27365,6 @@ def linalg_lu_solve_out(
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
 
-_linalg_eig_out = declare(
-    "aten::linalg_eig.out",
-    "(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-    (("self", "Tensor"), ("out0", "Tensor"), ("out1", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:392",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eig.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
-def linalg_eig_out(self: Tensor, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eig_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eig_out.call(self, out0, out1)
-        return kernel(self, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eig_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eig_out.call(self, out0, out1)
-    return kernel(self, out0, out1)
-
-
-_linalg_eig_out.stub = linalg_eig_out
-
 _cat_out = declare(
     "aten::cat.out",
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
@@ -34225,9 +34236,9 @@ _linalg_eig = packet("aten::linalg_eig")
 
 
 # linalg_eig: default, out
-def linalg_eig(self: Tensor, *, out0: Tensor | None = None, out1: Tensor | None = None) -> Any:
-    if out0 is not None or out1 is not None:
-        return _linalg_eig.call((self,), {"out0": out0, "out1": out1})
+def linalg_eig(self: Tensor, *, eigenvalues: Tensor | None = None, eigenvectors: Tensor | None = None) -> Any:
+    if eigenvalues is not None or eigenvectors is not None:
+        return _linalg_eig.call((self,), {"eigenvalues": eigenvalues, "eigenvectors": eigenvectors})
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:

@@ -52,6 +52,8 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
+from opwright import linalg  # isort: skip
+
 # In place of the operator's stub: it takes `as_tuple` too.
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
@@ -111,6 +113,7 @@ __all__ = [
     "is_floating_point",
     "is_tensor",
     "library",
+    "linalg",
     "long",
     "manual_seed",
     "ops",

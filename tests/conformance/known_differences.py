@@ -78,6 +78,13 @@ KNOWN = (
         "an operand of another rank is a RuntimeError whatever the rank",
     ),
     Known("addbmm", "bfloat16.*values", "PyTorch rounds to bfloat16 after each matrix; ours is one product in float32"),
+    Known(
+        "cholesky_solve[.]out|cholesky_inverse[.]out|triangular_solve[.]X",
+        r"shape, dtype, strides",
+        "PyTorch resizes `out` to row-major, and makes an empty one column-major; ours has the functional's strides",
+    ),
+    Known("logdet", "complex.*nanj", "the logarithm of a complex 0 is -inf, as in C; PyTorch's has a NaN in it"),
+    Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
     Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(

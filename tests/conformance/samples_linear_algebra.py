@@ -11,6 +11,7 @@ from sampling import (
     COMPLEX64,
     COMPLEX128,
     DTYPES,
+    FLOAT16,
     FLOAT32,
     FLOAT64,
     INT32,
@@ -247,7 +248,212 @@ def diagonal() -> Iterator[Sample]:
         yield sample(make(shape, FLOAT32), dim1=0, dim2=1)
 
 
+PRECISE = (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
+
+
+def matrices() -> Iterator[np.ndarray]:
+    """Matrices of any shape, in the dtypes of decompositions and in others."""
+    for dtype in PRECISE:
+        for shape in ((3, 3), (5, 3), (3, 5), (2, 5, 3), (2, 3, 5)):
+            yield make(shape, dtype)
+    yield make((4, 6), FLOAT64).T
+    yield make((2, 4, 6, 2), FLOAT64)[..., 0]
+    for empty in ((0, 3), (3, 0), (0, 0), (2, 0, 3), (0, 5, 3)):
+        yield make(empty, FLOAT32)
+    for dtype in (BOOL, INT64, FLOAT16, bfloat16):
+        yield make((3, 3), dtype)
+    yield make((3,), FLOAT32)
+    yield make((), FLOAT64)
+
+
+SINGULAR = np.stack([np.eye(3), np.zeros((3, 3)), np.diag([1.0, 0.0, 2.0])])
+
+
+def regular() -> Iterator[np.ndarray]:
+    """Square matrices, some of them singular."""
+    yield from squares()
+    for dtype in (FLOAT32, COMPLEX128):
+        yield SINGULAR.astype(dtype)
+        yield from SINGULAR.astype(dtype)
+    yield make((30, 30), FLOAT64) + 9 * np.eye(30)
+    yield make((2, 50, 50), FLOAT64) + 9 * np.eye(50)
+
+
+def positive(dtypes: tuple[np.dtype, ...] = PRECISE) -> Iterator[np.ndarray]:
+    """Matrices that are positive-definite, and some that are not."""
+    for array in regular():
+        if array.ndim > 1 and array.shape[-1] == array.shape[-2] and array.dtype in dtypes:
+            yield (array @ array.conj().swapaxes(-1, -2) + np.eye(array.shape[-1])).astype(array.dtype)
+    yield from squares()
+    yield SINGULAR
+    yield np.array([[4.0, 2, 1], [2, 1, 7], [1, 7, 3]])
+    yield np.array([[4.0, 2, 1], [9, 5, 1], [9, 9, 30]])
+
+
+def factors() -> Iterator[np.ndarray]:
+    """What may be a Cholesky factor: its diagonal is real."""
+    for array in positive():
+        is_complex = array.dtype.kind == "c" and array.ndim > 1
+        yield array - 1j * np.diag(np.diagonal(array).imag).astype(array.dtype) if is_complex else array
+
+
+def each_of(found: Callable[[], Iterable[np.ndarray]], *calls: tuple[tuple[object, ...], dict[str, object]]) -> Samples:
+    """A sample for each array and each of these further arguments."""
+
+    def samples() -> Iterator[Sample]:
+        for array in found():
+            yield from (sample(array, *args, **kwargs) for args, kwargs in calls or (((), {}),))
+
+    return samples
+
+
+SYSTEMS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)),
+    ((2, 3, 3), (2, 3, 2)), ((1, 3, 3), (4, 3, 2)), ((4, 3, 3), (1, 3)), ((3, 3), (4, 3)), ((3, 3), (4, 3, 2)),
+    ((0, 0), (0,)), ((0, 0), (0, 2)), ((3, 3), (3, 0)), ((0, 3, 3), (0, 3)), ((0, 3, 3), (0, 3, 2)), ((3, 4), (3,)),
+    ((3,), (3,)), ((3, 3), ()), ((3, 3), (4,)), ((2, 3, 3), (5, 3, 2)), ((30, 30), (30, 4)), ((3, 3), (2, 3)),
+)  # fmt: skip
+
+
+def systems(*, triangular: str = "", options: tuple[dict[str, object], ...] = ({},)) -> Iterator[tuple[Sample, dict]]:
+    """Coefficients and right sides; the coefficients are triangles where `triangular` says which."""
+    for dtype in DTYPES:
+        yield from ((sample(make((3, 3), dtype), make((3, 2), dtype, seed=1)), each) for each in options)
+    for shape, other in SYSTEMS:
+        array = make(shape, FLOAT64)
+        if len(shape) > 1 and shape[-1] == shape[-2]:
+            array += 9 * np.eye(shape[-1])
+        for view in (array, np.asfortranarray(array)):
+            yield from ((sample(view, make(other, FLOAT64, seed=1)), each) for each in options)
+    yield from ((sample(SINGULAR, make((3, 2), FLOAT64)), each) for each in options)
+    yield from ((sample(make((3, 3), FLOAT32), make((3, 2), FLOAT64)), each) for each in options)
+
+
+def solved(*options: dict[str, object]) -> Samples:
+    def samples() -> Iterator[Sample]:
+        for each, kwargs in systems(options=options):
+            yield sample(*each.args, **kwargs)
+
+    return samples
+
+
+def triangles(swap: bool, *options: dict[str, object]) -> Samples:
+    """Triangular systems; the right side comes first where `swap`."""
+
+    def samples() -> Iterator[Sample]:
+        for each, kwargs in systems(options=options):
+            first, second = each.args
+            if first.dtype == FLOAT32 and second.dtype == FLOAT32 and first.shape == (3, 3):
+                first = (first + 9 * np.eye(3)).astype(FLOAT32)
+            yield sample(*((second, first) if swap else (first, second)), **kwargs)
+
+    return samples
+
+
+def factored() -> Iterator[Sample]:
+    for dtype in PRECISE:
+        pivots = np.array([2, 3, 3], np.int32)
+        factors = (make((3, 3), dtype) + 5 * np.eye(3)).astype(dtype)
+        for left in (True, False):
+            right = make((3, 2) if left else (2, 3), dtype)
+            yield from (sample(factors, pivots, right, left=left, adjoint=adjoint) for adjoint in (False, True))
+            yield sample(factors, pivots, make((4, *right.shape), dtype), left=left)
+    yield sample(factors, pivots.astype(np.int64), right)
+    yield sample(factors, pivots[:2], right)
+    yield sample(make((0, 0), FLOAT32), np.zeros(0, np.int32), make((0, 2), FLOAT32))
+
+
+def tensor_inverses() -> Iterator[Sample]:
+    yield from (sample(make(shape, FLOAT64), ind) for shape, ind in (
+        ((4, 6, 8, 3), 2), ((2, 3, 6), 2), ((6, 3, 2), 1), ((4, 6, 8, 3), 0), ((4, 6, 8, 3), 3),
+    ))  # fmt: skip
+    yield sample(np.zeros((4, 2, 2)), 1)
+
+
+def tensor_systems() -> Iterator[Sample]:
+    yield sample(make((2, 3, 6), FLOAT64), make((2, 3), FLOAT64))
+    yield sample(make((2, 6, 3), FLOAT64), make((3, 2), FLOAT64), [1])
+    yield sample(make((2, 6, 3), FLOAT64), make((2, 3), FLOAT64), [1])
+    yield sample(make((3, 4), FLOAT64), make((3,), FLOAT64))
+    yield sample(np.zeros((4, 2, 2)), make((4,), FLOAT64))
+
+
+def tolerances(tensors: bool) -> Iterator[Sample]:
+    for array in (*matrices(), np.ones((4, 4)), np.diag([1.0, 1e-3, 0, 1e-9])):
+        bounds = (None, np.array(0.01, FLOAT64), np.array(0.5, FLOAT64)) if tensors else (None, 0.01, 0.5)
+        for atol in bounds:
+            for rtol in bounds:
+                if array.ndim < 3 or not tensors:
+                    yield sample(array, atol=atol, rtol=rtol)
+    symmetric = np.diag([1.0, -3, 1e-3]) + 0.5
+    for bound in (None, np.array(0.01) if tensors else 0.01):
+        yield sample(symmetric, atol=bound, rtol=None, hermitian=True)
+        yield sample(make((2, 3), FLOAT64), atol=bound, rtol=None, hermitian=True)
+
+
+def one_tolerance(tensor: bool) -> Iterator[Sample]:
+    for array in (*matrices(), np.ones((4, 4)), np.diag([1.0, 1e-3, 0, 1e-9])):
+        if array.ndim < 3 or not tensor:
+            yield sample(array, np.array(0.01, FLOAT64) if tensor else 0.01)
+    yield sample(np.diag([1.0, -3, 1e-3]), np.array(0.01) if tensor else 0.01, True)
+
+
+LEFT = ({}, {"left": False})
+TRIANGLES = tuple(
+    {"upper": upper, "left": left, "unitriangular": unit}
+    for upper in (True, False) for left in (True, False) for unit in (False, True)
+)  # fmt: skip
+
+
 SAMPLES: dict[str, Samples] = {
+    "linalg_inv_ex": each_of(regular, ((), {}), ((), {"check_errors": True})),
+    **dict.fromkeys(
+        (
+            "linalg_inv",
+            "inverse",
+            "_linalg_det",
+            "linalg_det",
+            "det",
+            "_linalg_slogdet",
+            "linalg_slogdet",
+            "slogdet",
+            "logdet",
+            "linalg_eig",
+            "_linalg_eigvals",
+            "linalg_eigvals",
+        ),
+        each_of(regular),
+    ),
+    **dict.fromkeys(("_linalg_solve_ex", "linalg_solve_ex", "linalg_solve"), solved(*LEFT)),
+    "linalg_solve_triangular": triangles(False, *TRIANGLES),
+    "triangular_solve": triangles(True, {}, {"upper": False}, {"transpose": True}, {"unitriangular": True}),
+    "cholesky_solve": triangles(True, {}, {"upper": True}),
+    "cholesky_inverse": each_of(factors, ((), {}), ((True,), {})),
+    "linalg_lu_solve": factored,
+    "linalg_tensorinv": tensor_inverses,
+    "linalg_tensorsolve": tensor_systems,
+    "linalg_lu_factor_ex": each_of(matrices, ((), {}), ((), {"pivot": False}), ((), {"check_errors": True})),
+    **dict.fromkeys(("linalg_lu_factor", "linalg_lu"), each_of(matrices, ((), {}), ((), {"pivot": False}))),
+    "linalg_cholesky_ex": each_of(positive, ((), {}), ((), {"upper": True}), ((), {"check_errors": True})),
+    "linalg_cholesky": each_of(positive, ((), {}), ((), {"upper": True})),
+    "cholesky": each_of(positive, ((), {}), ((True,), {})),
+    "linalg_qr": each_of(matrices, *(((mode,), {}) for mode in ("reduced", "complete", "r", "x"))),
+    "qr": each_of(matrices, ((), {}), ((False,), {})),
+    "_linalg_eigh": each_of(positive, ((), {}), (("U",), {}), (("L", False), {}), (("x",), {})),
+    **dict.fromkeys(("linalg_eigh", "linalg_eigvalsh"), each_of(positive, ((), {}), (("U",), {}), (("l",), {}))),
+    "_linalg_svd": each_of(matrices, ((), {}), ((True,), {}), ((False, False), {})),
+    "linalg_svd": each_of(matrices, ((), {}), ((False,), {}), ((), {"driver": "gesvd"})),
+    "linalg_svdvals": each_of(matrices),
+    "svd": each_of(matrices, ((), {}), ((False,), {}), ((True, False), {})),
+    "linalg_pinv.atol_rtol_tensor": partial(tolerances, True),
+    "linalg_pinv.atol_rtol_float": partial(tolerances, False),
+    "linalg_pinv": partial(one_tolerance, False),
+    "linalg_pinv.rcond_tensor": partial(one_tolerance, True),
+    "pinverse": each_of(matrices, ((), {}), ((0.1,), {})),
+    "linalg_matrix_rank.atol_rtol_tensor": partial(tolerances, True),
+    "linalg_matrix_rank.atol_rtol_float": partial(tolerances, False),
+    "linalg_matrix_rank": partial(one_tolerance, False),
+    "linalg_matrix_rank.tol_tensor": partial(one_tolerance, True),
     "mm": partial(_matrices, (2, 3), (3, 4)),
     "bmm": partial(_matrices, (5, 2, 3), (5, 3, 4)),
     "mv": partial(_matrices, (2, 3), (3,)),

@@ -115,6 +115,8 @@ def cholesky(self: Operand, upper: bool) -> Operand:
     """`linalg_cholesky` under its older name."""
     aten = opwright.ops.aten
     check_square("cholesky", self)
+    if 0 in self.shape:
+        return aten.new_empty(self, list(self.shape))
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=len(self.shape) == 2)
     return factor
@@ -130,8 +132,8 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
     s = aten._linalg_svd(self, False, False)[1]
     rows, columns = self.shape[-2:]
     batch = list(self.shape[:-2])
-    u, v = (aten.new_zeros(self, [*batch, size, size]) for size in (rows, columns))
-    return u, s, v
+    u, vh = (aten.new_zeros(self, [*batch, size, size]) for size in (rows, columns))
+    return u, s, aten.transpose(vh, -2, -1)
 
 
 # Ranks and pseudo-inverses

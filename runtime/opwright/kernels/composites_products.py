@@ -58,8 +58,7 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
 
 def conjugate(operand: Operand) -> Operand:
     """The complex conjugate, real operands as they are."""
-    name = "conj"
-    return getattr(opwright.ops.aten, name)(operand) if as_dtype(operand.dtype) in COMPLEX else operand
+    return opwright.ops.aten.conj(operand) if as_dtype(operand.dtype) in COMPLEX else operand
 
 
 def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:

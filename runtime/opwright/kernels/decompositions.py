@@ -22,7 +22,7 @@ def check_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
     first = int(failed[0])
     order = int(info.reshape(-1)[first])
     batch = "" if is_matrix else f"(Batch element {first}): "
-    if "inv" in api_name:
+    if "inv" in api_name:  # cholesky_inverse too
         text = (
             f"The diagonal element {order} is zero, the inversion could not be completed because the input matrix is "
             "singular."
@@ -150,22 +150,31 @@ def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool)
 
 def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
     """`cholesky_inverse`: the inverse of A, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U."""
+    check_factorizations(elimination.first_zero(xp, self), "cholesky_inverse", self.ndim == 2)
     return solve_with_cholesky(xp, xp.eye(self.shape[-1], dtype=self.dtype), self, upper)
 
 
 # Determinants
 
 
+def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
+    """LU and pivots of A, or of its transpose, which has the same determinant, where PyTorch factors that."""
+    is_turned = A.dtype.kind == "f" and A.flags.c_contiguous
+    factors, pivots, _ = elimination.factor(xp, A.swapaxes(-1, -2) if is_turned else A)
+    return factors, pivots
+
+
 def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
     """`_linalg_det`: the determinants, LU and pivots."""
-    factors, pivots, _ = elimination.factor(xp, A)
-    product = xp.diagonal(factors, axis1=-2, axis2=-1).prod(axis=-1)
+    factors, pivots = _factors_of_determinant(xp, A)
+    with np.errstate(all="ignore"):
+        product = xp.diagonal(factors, axis1=-2, axis2=-1).prod(axis=-1)
     return xp.where(elimination.is_odd(xp, pivots), -product, product), factors, pivots
 
 
 def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Array]:
     """`_linalg_slogdet`: the sign and the logarithm of the absolute value of the determinants, LU and pivots."""
-    factors, pivots, _ = elimination.factor(xp, A)
+    factors, pivots = _factors_of_determinant(xp, A)
     diagonal = xp.diagonal(factors, axis1=-2, axis2=-1)
     size = xp.abs(diagonal)
     signs = diagonal / xp.where(size == 0, 1, size) if A.dtype.kind == "c" else xp.sign(diagonal)
@@ -279,7 +288,7 @@ def singular_value_decomposition(
     xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:
     """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`."""
-    if driver is not None:
+    if driver is not None and A.size:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     if not compute_uv:
         none = xp.zeros(0, A.dtype)
