@@ -46,13 +46,31 @@ from opwright.generator import Generator, default_generator, initial_seed, manua
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
+from opwright.sizes import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    check,
+    check_is_size,
+    guard_or_false,
+    guard_or_true,
+    statically_known_true,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
 from opwright.tensor import Tensor, is_tensor
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg  # isort: skip
+from opwright import linalg, nn  # isort: skip
 
 # In place of the operator's stub: it takes `as_tuple` too.
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
@@ -77,6 +95,9 @@ __all__ = [
     "Layout",
     "MemoryFormat",
     "RegistrationError",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "as_tensor",
     "bfloat16",
@@ -86,6 +107,8 @@ __all__ = [
     "cfloat",
     "channels_last",
     "channels_last_3d",
+    "check",
+    "check_is_size",
     "complex64",
     "complex128",
     "contiguous_format",
@@ -101,6 +124,8 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "get_default_dtype",
+    "guard_or_false",
+    "guard_or_true",
     "half",
     "iinfo",
     "initial_seed",
@@ -116,6 +141,7 @@ __all__ = [
     "linalg",
     "long",
     "manual_seed",
+    "nn",
     "ops",
     "preserve_format",
     "promote_types",
@@ -124,7 +150,16 @@ __all__ = [
     "seed",
     "set_default_dtype",
     "short",
+    "statically_known_true",
     "strided",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "tensor",
     "uint8",
     "uint16",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "LinAlgError", "RegistrationError"]
+__all__ = [
+    "ArgumentError",
+    "AutogradError",
+    "DispatchError",
+    "GuardOnDataDependentError",
+    "LinAlgError",
+    "RegistrationError",
+]
 
 
 class RegistrationError(RuntimeError):
@@ -19,6 +26,10 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class GuardOnDataDependentError(RuntimeError):
+    """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""
 
 
 class LinAlgError(RuntimeError):

@@ -23,14 +23,16 @@ class Known:
 
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
-    Known("(add|sub|rsub)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="),
     Known(
-        "(add|sub)_?[.]Scalar.*",
+        "(add|sub|rsub|subtract)_?[.].*", "True.*Boolean alpha only", "1 == True, and the fast shims test alpha with =="
+    ),
+    Known(
+        "(add|sub|subtract)_?[.]Scalar.*",
         r"complex.*inf\): values",
         "PyTorch multiplies the infinite number by a complex alpha of 1: inf * 0 is NaN",
     ),
     Known(
-        "clamp_?[.]Tensor.*",
+        "(clamp|clip)_?[.]Tensor.*",
         "bool.*clamp_cpu.*Bool",
         "bool is ordered, so clamping it is served, as with one bound it is in PyTorch",
     ),
@@ -63,7 +65,7 @@ KNOWN = (
         "PyTorch wraps each term around in uint8, and its steps with them",
     ),
     Known(
-        "(add|sub|rsub)_?[.].*",
+        "(add|sub|rsub|subtract)_?[.].*",
         r"bfloat16\[3\].*float32\[\].*values",
         "a 0-dim operand is rounded to bfloat16 in long arrays, not in short ones",
     ),
@@ -94,6 +96,8 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
+        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
+        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
         "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
         "PyTorch makes these from "
@@ -158,6 +162,34 @@ KNOWN = (
     ),
     Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
+    Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
+    Known(
+        "scaled_dot_product_attention",
+        r"\[2, 3, 4, 4\].*do not fit",
+        "PyTorch's fused kernel does not compare the lengths of keys and values",
+    ),
+    Known("(_fused_)?rms_norm", "shape, dtype, strides", "PyTorch's is row-major; ours has the layout of its factors"),
+    Known("native_group_norm", "X.is_contiguous", "any layout is served"),
+    Known(
+        "(group|instance)_norm",
+        r"\[2, [34]\].*values",
+        "a group of one element is its mean; PyTorch's differ by rounding",
+    ),
+    Known(
+        ".*batch_norm.*|instance_norm",
+        "float16.*True.*values",
+        "PyTorch rounds mean and deviation to the input's dtype before it uses them",
+    ),
+    Known(
+        "batch_norm", r"\(float32\[3\].*not RuntimeError", "without channels, there is no other error to speak of first"
+    ),
+    Known("instance_norm", r"\[0, 3, 4, 3\].*select", "an empty batch is served"),
+    Known(
+        "(_native_batch_norm_legit.no_stats_out|native_dropout.out|native_group_norm.out)",
+        "shape, dtype, strides|values",
+        "PyTorch resizes `out` to row-major, and draws in that order",
+    ),
     Known(
         "random_?[.]to(_out)?",
         "float.*8589934592.*values",
@@ -175,6 +207,11 @@ KNOWN = (
         "poisson_nll_loss|cosine_similarity",
         r"float32\[2, 3\].*float64\[.*values",
         "a step of the computation is rounded to float32, by functions that differ in the last place",
+    ),
+    Known(
+        "log_softmax",
+        r"^[(]b?float16\[.*values",
+        "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(

@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import samples_activations
+import samples_arithmetic
 import samples_convolution
 import samples_creation
 import samples_indexing
 import samples_linear_algebra
 import samples_losses
+import samples_nn
+import samples_normalization
 import samples_pointwise
 import samples_pooling
 import samples_reductions
@@ -21,6 +24,7 @@ from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
+    **samples_arithmetic.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_linear_algebra.SAMPLES,
     **samples_sorting.SAMPLES,
@@ -31,6 +35,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_normalization.SAMPLES,
+    **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
 }
 

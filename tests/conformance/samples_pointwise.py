@@ -89,7 +89,7 @@ def with_alpha(number: bool) -> Iterator[Sample]:
             yield Sample((array, other, alpha) if number else (array, other), {} if number else {"alpha": alpha})
 
 
-def _dividing(samples: Samples) -> Iterator[Sample]:
+def dividing(samples: Samples) -> Iterator[Sample]:
     """Without pairs of integers whose quotient does not fit, which stop the process that divides them."""
     for each in samples():
         arrays_ = [arg for arg in each.args if isinstance(arg, np.ndarray)]
@@ -99,7 +99,7 @@ def _dividing(samples: Samples) -> Iterator[Sample]:
 
 
 def _with_modes(samples: Samples) -> Iterator[Sample]:
-    for each in _dividing(samples):
+    for each in dividing(samples):
         for mode in (None, "floor", "trunc"):
             yield Sample(each.args, {"rounding_mode": mode})
     yield sample(make((3,), FLOAT32), make((3,), FLOAT32), rounding_mode="up")
@@ -214,11 +214,11 @@ SAMPLES: dict[str, Samples] = {
     "div.Scalar": with_number,
     "div.Tensor_mode": partial(_with_modes, binary),
     "div.Scalar_mode": partial(_with_modes, partial(with_number, 1, 2, -3, 2.5, 0, True)),
-    **dict.fromkeys(("floor_divide", "remainder.Tensor"), partial(_dividing, binary)),
+    **dict.fromkeys(("floor_divide", "remainder.Tensor"), partial(dividing, binary)),
     **dict.fromkeys(
-        ("floor_divide.Scalar", "remainder.Scalar"), partial(_dividing, partial(with_number, 1, 2, -3, 2.5, 0, True))
+        ("floor_divide.Scalar", "remainder.Scalar"), partial(dividing, partial(with_number, 1, 2, -3, 2.5, 0, True))
     ),
-    "remainder.Scalar_Tensor": partial(_dividing, partial(with_number, 1, 7, -3, 2.5, True, first=True)),
+    "remainder.Scalar_Tensor": partial(dividing, partial(with_number, 1, 7, -3, 2.5, True, first=True)),
     "pow.Tensor_Tensor": power,
     "pow.Tensor_Scalar": partial(with_number, 0, 1, 2, 3, 0.5, -1, -2, True),
     "pow.Scalar": partial(with_number, 0, 1, 2, 2.5, -1.5, True, first=True),

@@ -257,6 +257,8 @@ def layer_norm(native: bool) -> Iterator[Sample]:
     for view in (array, array.T, array[:, ::2]):
         yield from (sample(view, list(view.shape[k:]), None, None, *eps) for k in (0, 1, 2))
     yield sample(make((2, 3), bfloat16), [3], make((3,), FLOAT32), make((3,), FLOAT32), *eps)
+    for dtype, other in ((FLOAT16, FLOAT32), (FLOAT32, FLOAT64), (FLOAT64, FLOAT32), (FLOAT16, bfloat16)):
+        yield sample(make((2, 4), dtype), [4], make((4,), other), make((4,), other, seed=1), *eps)
     yield from (sample(array, shape, None, None, *eps) for shape in ([4], [], [1, 4, 3, 2]))
     yield sample(array, [2], make((3,), FLOAT32), None, *eps)
 

@@ -52,7 +52,7 @@ _BINARY = {
     "rshift": ("bitwise_right_shift", "__rshift__"),
 }  # fmt: skip
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 # Methods in ATen's schemas that are attributes of a Tensor: `x.mT`, without a call.
 _ATTRIBUTES = frozenset(("mT", "mH"))
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from opwright.dtypes import checked_scalar
 from opwright.errors import DispatchError
 from opwright.kernels.special import erf
 
 Array = Any
-Number = complex
+Number = complex  # any of Python's
 
 
 def divide_rounded(
@@ -111,6 +112,64 @@ def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out
     if max is not None:
         return xp.minimum(self, max, out=out)
     raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+
+
+def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
+    """From `self` to `end` by `weight`: computed from the nearer of the two, so that weights 0 and 1 give them exactly.
+    A weight that is a number comes as it was passed."""
+    distance = end - self
+    if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
+        if abs(weight) < 0.5:
+            return xp.add(self, self.dtype.type(weight) * distance, out=out)
+        return xp.subtract(end, distance * self.dtype.type(1 - weight), out=out)
+    near = xp.absolute(weight) < 0.5
+    return _stored(xp, xp.where(near, self + weight * distance, end - distance * (1 - weight)), out)
+
+
+def addcmul(
+    xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
+) -> Array:
+    """`self + value * tensor1 * tensor2`."""
+    factor = tensor1 if value == 1 else tensor1 * checked_scalar(value, self.dtype)
+    return xp.add(self, factor * tensor2, out=out)
+
+
+def addcdiv(
+    xp: ModuleType, self: Array, tensor1: Array, tensor2: Array, value: Number, out: Array | None = None
+) -> Array:
+    """`self + value * tensor1 / tensor2`."""
+    numerator = tensor1 if value == 1 else tensor1 * checked_scalar(value, self.dtype)
+    return xp.add(self, numerator / tensor2, out=out)
+
+
+def heaviside(xp: ModuleType, self: Array, values: Array, out: Array | None = None) -> Array:
+    """0 below zero and for NaN, 1 above it, `values` at zero."""
+    return _stored(xp, xp.where(self == 0, values, (self > 0).astype(self.dtype)), out)
+
+
+def ldexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """`self * 2 ** other`, in two steps, since the power alone may overflow where the product does not."""
+    if self.dtype.kind == "c":
+        return xp.multiply(self, exp2(xp, other), out=out)
+    first = xp.trunc(xp.clip(other, -2000, 2000) * 0.5)
+    return xp.multiply(self * xp.exp2(first), xp.exp2(other - first), out=out)
+
+
+def logaddexp(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """`log(exp(self) + exp(other))` without overflow."""
+    if self.dtype.kind != "c":
+        return xp.logaddexp(self, other, out=out)
+    swapped = self.real < other.real
+    larger, smaller = xp.where(swapped, other, self), xp.where(swapped, self, other)
+    result = larger + xp.log1p(xp.exp(smaller - larger))
+    return _stored(xp, xp.where(xp.isneginf(larger.real), larger, result), out)
+
+
+def exp2(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """2 to the power of `self`."""
+    if self.dtype.kind == "c":  # CuPy has none for complex numbers
+        return xp.exp(self * self.dtype.type(0.6931471805599453), out=out)
+    return xp.exp2(self, out=out)
 
 
 def sign(xp: ModuleType, self: Array, out: Array | None = None) -> Array:

@@ -9,14 +9,13 @@ from typing import Any
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.errors import DispatchError
-from opwright.kernels.composites_products import conjugate
 from opwright.operands import check_matrices, check_square
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
 
 def _adjoint(operand: Operand) -> Operand:
-    return conjugate(opwright.ops.aten.transpose(operand, -2, -1))
+    return opwright.ops.aten.conj(opwright.ops.aten.transpose(operand, -2, -1))
 
 
 # Inverses and systems of equations

@@ -9,7 +9,6 @@ from typing import Any
 
 import opwright
 from opwright import layouts
-from opwright.dtypes import COMPLEX, as_dtype
 from opwright.operands import check_inexact, check_square
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -56,11 +55,6 @@ def _batched_product(self: Operand, other: Operand) -> Operand:
     return aten.view(aten.bmm(matrices, others), kept)
 
 
-def conjugate(operand: Operand) -> Operand:
-    """The complex conjugate, real operands as they are."""
-    return opwright.ops.aten.conj(operand) if as_dtype(operand.dtype) in COMPLEX else operand
-
-
 def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
     """The products of vectors along `dim`, the first one conjugated; the other dimensions broadcast."""
     check_inexact("linalg.vecdot", x)
@@ -69,8 +63,7 @@ def linalg_vecdot(x: Operand, y: Operand, dim: int) -> Operand:
     aten = opwright.ops.aten
     if len(x.shape) == 1 and len(y.shape) == 1:
         return aten.vdot(x, y)
-    first = conjugate(x)
-    return aten.sum(aten.mul(first, y), [dim])
+    return aten.sum(aten.mul(aten.conj(x), y), [dim])
 
 
 def outer(self: Operand, vec2: Operand) -> Operand:

@@ -6,6 +6,8 @@ CPU kernels; errors carry its wording.
 
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
+from opwright.rules.dropout import dropout_mask, native_dropout
+from opwright.rules.embedding import embedding
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -20,8 +22,26 @@ from opwright.rules.losses import (
     multilabel_loss,
     multilabel_marks,
 )
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
-from opwright.rules.pointwise import masked, pointwise, power_of_number, power_to_number, where
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
+from opwright.rules.pointwise import (
+    complex_of,
+    masked,
+    membership,
+    pointwise,
+    power_of_number,
+    power_to_number,
+    same_dtypes,
+    scaled,
+    where,
+)
 from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
@@ -33,21 +53,28 @@ __all__ = [
     "added_outer",
     "added_product",
     "arange",
+    "batch_norm",
+    "batch_norm_statistics",
     "binary_loss",
     "bucketize",
     "cat",
     "class_loss",
     "coefficients",
     "col2im",
+    "complex_of",
     "convolution",
     "cross",
     "decomposed",
+    "dropout_mask",
+    "embedding",
     "empty",
     "expand_masks",
     "eye",
     "full",
     "gather",
     "glu",
+    "group_norm",
+    "group_norm_statistics",
     "gufunc",
     "histc",
     "im2col",
@@ -69,8 +96,10 @@ __all__ = [
     "margin_loss",
     "masked",
     "masked_scattered",
+    "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "native_dropout",
     "norm",
     "normalized",
     "not_computed",
@@ -82,6 +111,8 @@ __all__ = [
     "put",
     "qr",
     "reduce",
+    "same_dtypes",
+    "scaled",
     "scan",
     "scattered",
     "searchsorted",

@@ -17,13 +17,14 @@ from opwright.dtypes import (
     checked_scalar,
     int64,
     opmath,
+    to_complex,
     to_float,
     to_real,
     uint8,
 )
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import NUMBERS, check_accepted, check_devices, extent, needs_cast
-from opwright.promotion import result_type
+from opwright.promotion import result_type, scalar_dtype
 
 _known = Forms()
 _choices = Forms()
@@ -43,10 +44,10 @@ def pointwise(
 
     `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
-    `complex_to_float` (`abs`), `bool_to_long`. `dtype` replaces the promoted dtype. `exact_scalars`: 0-dim operands
-    and numbers are not rounded to half first (`mul`, `div`). `accepts` lists what the promoted dtype may be (words of
-    `bool integer floating complex`), `accepts_operands` what every operand's may be; `alpha` is a factor that must
-    fit the promoted dtype. Operands may be arrays, numbers or None.
+    `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` replaces the promoted
+    dtype. `exact_scalars`: 0-dim operands and numbers are not rounded to half first (`mul`, `div`). `accepts` lists
+    what the promoted dtype may be (words of `bool integer floating complex`), `accepts_operands` what every operand's
+    may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers or None.
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
     key: list[Any] = [kind, dtype, exact_scalars, accepts, accepts_operands]
@@ -77,7 +78,7 @@ def pointwise(
 def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object, exact_scalars: bool) -> Form:
     given = [operand for operand in operands if operand is not None]
     common = result_type(*given) if dtype is None else as_dtype(dtype)
-    if kind == "int_to_float":
+    if kind in ("int_to_float", "int_and_complex_to_float"):
         common = to_float(common)
     compute = common if kind == "no_opmath" else opmath(common)
     produces, result = _result_dtypes(kind, common, compute)
@@ -105,7 +106,7 @@ def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DTy
             return compute, common
         case "bool":
             return bool_, bool_
-        case "complex_to_float":
+        case "complex_to_float" | "int_and_complex_to_float":
             return to_real(compute), to_real(common)
         case "bool_to_long":
             return (int64, int64) if common is bool_ else (compute, common)
@@ -140,6 +141,56 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
     check_devices([operand for operand in operands if not isinstance(operand, NUMBERS)])
     casts = (False, needs_cast(self, common), needs_cast(other, common))
     return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
+
+
+def same_dtypes(*operands: Any, accepts: str | None = None) -> Plan:
+    """`pointwise`, of operands that must have one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
+
+    Raises RuntimeError where dtypes differ.
+    """
+    dtypes = [operand.dtype for operand in operands if not isinstance(operand, NUMBERS)]
+    if any(dtype != dtypes[0] for dtype in dtypes[1:]):
+        raise RuntimeError(f"expected operands of one dtype, but got {', '.join(str(dtype) for dtype in dtypes)}")
+    return pointwise(*operands, accepts=accepts)
+
+
+def scaled(self: Any, other: Any) -> Plan:
+    """`self` by a power of two (`ldexp`): laid out as if the powers came in a contiguous array, but for half and
+    bfloat16."""
+    plan = pointwise(self, other, kind="int_to_float")
+    form = plan.form
+    if form.compute is not form.common:
+        return plan
+    powers = (other.shape, layouts.contiguous_strides(other.shape))
+    strides = layouts.pointwise_strides(form.shape, [extent(self, form.common), powers])
+    form = Form(form.shape, strides, form.dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
+    return Plan(form, (self, other))
+
+
+def complex_of(real: Any, imag: Any, *, accepts: str) -> Plan:
+    """A complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
+    if real.dtype != imag.dtype or str(real.dtype) not in accepts.split():
+        raise RuntimeError(
+            f"expected two operands of one dtype out of {', '.join(accepts.split())}, "
+            f"but got {real.dtype} and {imag.dtype}"
+        )
+    form = pointwise(real, imag).form
+    dtype = to_complex(form.common)
+    return Plan(Form(form.shape, form.strides, dtype, form.common, form.compute, dtype, form.casts), (real, imag))
+
+
+def membership(elements: Any, test_elements: Any) -> Plan:
+    """Whether each element is one of the others (`isin`): bool, contiguous. Raises RuntimeError for bool and complex
+    operands."""
+    for operand in (elements, test_elements):
+        dtype = scalar_dtype(operand) if isinstance(operand, NUMBERS) else as_dtype(operand.dtype)
+        if dtype is bool_ or dtype in COMPLEX:
+            raise RuntimeError(f"isin: dtype {dtype} is not supported")
+    common = result_type(elements, test_elements)
+    shape = () if isinstance(elements, NUMBERS) else elements.shape
+    casts = (needs_cast(elements, common), needs_cast(test_elements, common))
+    form = Form(shape, layouts.contiguous_strides(shape), bool_, common, common, bool_, casts)
+    return Plan(form, (elements, test_elements))
 
 
 def masked(self: Any, mask: Any) -> Plan:

@@ -1,0 +1,83 @@
+"""Operators on each element that are made of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
+
+Operand = Any  # a Tensor, a plain array or a number: what comes out is of the kind that went in
+
+
+def positive(self: Operand) -> Operand:
+    """The tensor itself. Raises RuntimeError for bool."""
+    if as_dtype(self.dtype) is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+def conj(self: Operand) -> Operand:
+    """The conjugate: a new tensor, there being no lazy one; the tensor itself where it is real."""
+    return opwright.ops.aten._conj_physical(self) if as_dtype(self.dtype) in COMPLEX else self
+
+
+def resolve_conj(self: Operand) -> Operand:
+    """The tensor itself: no conjugate is lazy."""
+    return self
+
+
+def resolve_neg(self: Operand) -> Operand:
+    """The tensor itself: no negative is lazy."""
+    return self
+
+
+def is_conj(self: Operand) -> bool:
+    """False: no conjugate is lazy."""
+    return False
+
+
+def is_neg(self: Operand) -> bool:
+    """False: no negative is lazy."""
+    return False
+
+
+def float_power(self: Operand, exponent: Operand) -> Operand:
+    """The power in double precision, whatever the dtypes."""
+    dtype = _double(self, exponent)
+    return opwright.ops.aten.pow(_cast(self, dtype), _cast(exponent, dtype))
+
+
+def float_power_out(self: Operand, exponent: Operand, out: Operand) -> Operand:
+    """`float_power` into a tensor of its dtype."""
+    dtype = _double(self, exponent)
+    if as_dtype(out.dtype) is not dtype:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {SCALAR_TYPE_NAME[as_dtype(out.dtype)]} but the operation's "
+            f"result requires dtype {SCALAR_TYPE_NAME[dtype]}"
+        )
+    return opwright.ops.aten.pow(_cast(self, dtype), _cast(exponent, dtype), out=out)
+
+
+def float_power_(self: Operand, exponent: Operand) -> Operand:
+    """`float_power` over its base."""
+    dtype = _double(self, exponent)
+    if as_dtype(self.dtype) is not dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {SCALAR_TYPE_NAME[as_dtype(self.dtype)]} but the operation's "
+            f"result requires dtype {SCALAR_TYPE_NAME[dtype]}"
+        )
+    return opwright.ops.aten.pow_(self, _cast(exponent, dtype))
+
+
+def _double(*operands: Operand) -> Any:
+    is_complex = any(
+        isinstance(each, complex) or (hasattr(each, "dtype") and as_dtype(each.dtype) in COMPLEX) for each in operands
+    )
+    return complex128 if is_complex else float64
+
+
+def _cast(operand: Operand, dtype: Any) -> Operand:
+    if hasattr(operand, "dtype"):
+        return opwright.ops.aten.to(operand, dtype)
+    return complex(operand) if dtype is complex128 else float(operand)

@@ -1,0 +1,111 @@
+"""Functions of one operand, and of bits, where ATen's rules are not those of one NumPy function."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from opwright.dtypes import to_complex
+from opwright.kernels.arithmetic import sign
+
+Array = Any
+
+
+def fractional_part(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """What stands behind the point, with the sign of `self`; NaN for infinities."""
+    return xp.subtract(self, xp.trunc(self), out=out)
+
+
+def sgn(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The sign; of a complex number the one of length 1 in its direction, 0 for 0."""
+    if self.dtype.kind != "c":
+        return sign(xp, self, out)
+    length = xp.absolute(self)
+    return xp.divide(self, xp.where(length == 0, length.dtype.type(1), length), out=out)
+
+
+def angle(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The angle of a complex number; of a real one 0, or pi where it is negative."""
+    if self.dtype.kind == "c":
+        return xp.arctan2(self.imag, self.real, out=out)
+    below = xp.multiply(xp.less(self, 0), self.dtype.type(np.pi), dtype=self.dtype)
+    return xp.where(xp.isnan(self), self, below)
+
+
+def conjugate(xp: ModuleType, self: Array) -> Array:
+    """The conjugate; a real array itself."""
+    return xp.conjugate(self) if self.dtype.kind == "c" else self
+
+
+def isinf(xp: ModuleType, self: Array) -> Array:
+    """Whether an element, or a part of it, is infinite."""
+    return xp.isinf(self)
+
+
+def isreal(xp: ModuleType, self: Array) -> Array:
+    """Whether the imaginary part is zero."""
+    return xp.equal(self.imag, 0) if self.dtype.kind == "c" else xp.ones_like(self, dtype=bool)
+
+
+def signbit(xp: ModuleType, self: Array) -> Array:
+    """Whether the sign is minus, of -0.0 and NaN too."""
+    return xp.signbit(self) if self.dtype.kind == "f" else xp.less(self, 0)
+
+
+def nan_to_num(xp: ModuleType, self: Array, nan: float | None, posinf: float | None, neginf: float | None) -> Array:
+    """Numbers in the place of NaN (0) and of the infinities (the largest and lowest of the dtype)."""
+    if self.dtype.kind in "biu":
+        return self
+    if self.dtype.kind == "c":
+        result = self.copy()
+        result.real = nan_to_num(xp, self.real, nan, posinf, neginf)
+        result.imag = nan_to_num(xp, self.imag, nan, posinf, neginf)
+        return result
+    cast, limits = self.dtype.type, ml_dtypes.finfo(self.dtype)  # type: ignore[no-untyped-call]
+    result = xp.where(xp.isnan(self), cast(nan or 0), self)
+    infinite = xp.isinf(self)
+    if infinite.any():
+        result[infinite & (self > 0)] = limits.max if posinf is None else posinf
+        result[infinite & (self < 0)] = limits.min if neginf is None else neginf
+    return result
+
+
+def shift_left(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """Bits moved up; 0 where `other` is negative or not less than the number of bits."""
+    if xp is np:  # which has this rule itself
+        return xp.left_shift(self, other, out=out)
+    inside = (other >= 0) & (other < 8 * self.itemsize)
+    return xp.multiply(xp.left_shift(self, xp.where(inside, other, 0)), inside, out=out)
+
+
+def shift_right(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """Bits moved down, the sign kept; all of them where `other` is negative or not less than the number of bits."""
+    if xp is np:
+        return xp.right_shift(self, other, out=out)
+    last = self.dtype.type(8 * self.itemsize - 1)
+    inside = (other >= 0) & (other <= last)
+    if self.dtype.kind == "u":
+        return xp.multiply(xp.right_shift(self, xp.where(inside, other, 0)), inside, out=out)
+    return xp.right_shift(self, xp.where(inside, other, last), out=out)
+
+
+def isin(xp: ModuleType, elements: Array, test_elements: Array, assume_unique: bool, invert: bool) -> Array:
+    """Whether each element is one of the others."""
+    return xp.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
+
+
+def complex_of_parts(xp: ModuleType, real: Array, imag: Array) -> Array:
+    """The complex numbers of these real and imaginary parts, which broadcast."""
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    result = xp.empty(shape, to_complex(real.dtype))
+    result.real = real
+    result.imag = imag
+    return result
+
+
+def complex_of_polar(xp: ModuleType, abs: Array, angle: Array) -> Array:
+    """The complex numbers of these lengths and angles, which broadcast."""
+    return complex_of_parts(xp, abs * xp.cos(angle), abs * xp.sin(angle))
