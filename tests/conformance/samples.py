@@ -16,6 +16,8 @@ import samples_nn
 import samples_normalization
 import samples_pointwise
 import samples_pooling
+import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
@@ -29,6 +31,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_linear_algebra.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
@@ -38,6 +41,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_random.SAMPLES,
 }
 
 # Operators without samples of their own, and why.
@@ -45,3 +49,4 @@ NO_SAMPLES: dict[str, str] = {
     "_linalg_check_errors": "it gives nothing; linalg_inv, linalg_solve and linalg_cholesky raise its errors",
     "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
 }
+NO_SAMPLES: dict[str, str] = {}

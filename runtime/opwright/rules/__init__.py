@@ -8,7 +8,7 @@ from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
 from opwright.rules.dropout import dropout_mask, native_dropout
 from opwright.rules.embedding import embedding
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.linear_algebra import coefficients, decomposed, lu_solution, not_computed, qr, solution, svd
@@ -31,6 +31,7 @@ from opwright.rules.normalization import (
     layer_norm_statistics,
     normalized,
 )
+from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -43,9 +44,26 @@ from opwright.rules.pointwise import (
     where,
 )
 from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
+from opwright.rules.products import addmm, gufunc
+from opwright.rules.random import binomial, multinomial
+from opwright.rules.rearranging import (
+    block_diagonal,
+    channels_from_pixels,
+    flipped,
+    narrowed,
+    overlaid,
+    pixels_from_channels,
+    repeated,
+    rolled,
+    rotated,
+    shuffled,
+    triangle,
+    triangle_indices,
+    with_diagonal,
+)
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -56,8 +74,11 @@ __all__ = [
     "batch_norm",
     "batch_norm_statistics",
     "binary_loss",
+    "binomial",
+    "block_diagonal",
     "bucketize",
     "cat",
+    "channels_from_pixels",
     "class_loss",
     "coefficients",
     "col2im",
@@ -70,6 +91,7 @@ __all__ = [
     "empty",
     "expand_masks",
     "eye",
+    "flipped",
     "full",
     "gather",
     "glu",
@@ -77,6 +99,7 @@ __all__ = [
     "group_norm_statistics",
     "gufunc",
     "histc",
+    "histogram",
     "im2col",
     "image_class_loss",
     "index",
@@ -99,11 +122,16 @@ __all__ = [
     "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "multinomial",
+    "narrowed",
     "native_dropout",
     "norm",
     "normalized",
     "not_computed",
+    "overlaid",
     "overwritten",
+    "padded",
+    "pixels_from_channels",
     "pointwise",
     "pool",
     "power_of_number",
@@ -111,17 +139,27 @@ __all__ = [
     "put",
     "qr",
     "reduce",
+    "reflected",
+    "repeated",
+    "replicated",
+    "rolled",
+    "rotated",
     "same_dtypes",
     "scaled",
     "scan",
     "scattered",
     "searchsorted",
     "solution",
+    "shuffled",
     "sort",
     "stack",
     "svd",
     "taken",
     "topk",
     "trace",
+    "triangle",
+    "triangle_indices",
     "where",
+    "window",
+    "with_diagonal",
 ]
