@@ -44,7 +44,6 @@ from opwright.rules.pointwise import (
     where,
 )
 from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
-from opwright.rules.products import addmm, gufunc
 from opwright.rules.random import binomial, multinomial
 from opwright.rules.rearranging import (
     block_diagonal,
@@ -149,8 +148,8 @@ __all__ = [
     "scan",
     "scattered",
     "searchsorted",
-    "solution",
     "shuffled",
+    "solution",
     "sort",
     "stack",
     "svd",
