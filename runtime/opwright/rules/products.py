@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opwright import layouts
+from opwright.annotations import CoreDimensions, DtypeKinds
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, int64, opmath
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
@@ -18,7 +19,11 @@ _added = Forms()
 
 
 def gufunc(
-    signature: str, *operands: Any, dtype: object = None, accepts: str | None = None, batched: bool = True
+    signature: CoreDimensions,
+    *operands: Any,
+    dtype: object = None,
+    accepts: DtypeKinds | None = None,
+    batched: bool = True,
 ) -> Plan:
     """An operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
     before broadcast.
