@@ -20,6 +20,7 @@ import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_upsampling
 import samples_views
 from sampling import Sample
 
@@ -36,6 +37,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_upsampling.SAMPLES,
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
