@@ -18814,7 +18814,7 @@ _index_put_default = declare(
     "aten::index_put",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="indexing.yaml:25",
+    where="indexing.yaml:26",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18850,7 +18850,7 @@ _index_select_default = declare(
     "aten::index_select",
     "(Tensor self, int dim, Tensor index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor")),
-    where="indexing.yaml:32",
+    where="indexing.yaml:34",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18883,7 +18883,7 @@ _gather_default = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False)),
     kwarg_only=3,
-    where="indexing.yaml:39",
+    where="indexing.yaml:41",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18917,7 +18917,7 @@ _take_default = declare(
     "aten::take",
     "(Tensor self, Tensor index) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor")),
-    where="indexing.yaml:46",
+    where="indexing.yaml:48",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18947,7 +18947,7 @@ _take_along_dim_default = declare(
     "aten::take_along_dim",
     "(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None)),
-    where="indexing.yaml:53",
+    where="indexing.yaml:55",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18980,7 +18980,7 @@ _take_along_dim_out = declare(
     "(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:56",
+    where="indexing.yaml:58",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19012,7 +19012,7 @@ __unsafe_index_Tensor = declare(
     "aten::_unsafe_index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="indexing.yaml:58",
+    where="indexing.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19041,7 +19041,7 @@ _put_default = declare(
     "aten::put",
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="indexing.yaml:64",
+    where="indexing.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19073,7 +19073,7 @@ _scatter_src = declare(
     "aten::scatter.src",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="indexing.yaml:71",
+    where="indexing.yaml:73",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19105,7 +19105,7 @@ _scatter_value = declare(
     "aten::scatter.value",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:78",
+    where="indexing.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19140,7 +19140,7 @@ _scatter_reduce__ = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="indexing.yaml:85",
+    where="indexing.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19175,7 +19175,7 @@ _scatter_value_reduce = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="indexing.yaml:92",
+    where="indexing.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19211,7 +19211,7 @@ _scatter_add_default = declare(
     "aten::scatter_add",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="indexing.yaml:99",
+    where="indexing.yaml:101",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19251,7 +19251,7 @@ _scatter_reduce_two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="indexing.yaml:106",
+    where="indexing.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19296,7 +19296,7 @@ _index_add_default = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="indexing.yaml:113",
+    where="indexing.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19338,7 +19338,7 @@ _index_reduce_default = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="indexing.yaml:120",
+    where="indexing.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19382,7 +19382,7 @@ _index_copy_default = declare(
     "aten::index_copy",
     "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="indexing.yaml:127",
+    where="indexing.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19414,7 +19414,7 @@ _index_fill_int_Scalar = declare(
     "aten::index_fill.int_Scalar",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:134",
+    where="indexing.yaml:136",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19448,7 +19448,7 @@ _index_fill_int_Tensor = declare(
     "aten::index_fill.int_Tensor",
     "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:141",
+    where="indexing.yaml:143",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19480,7 +19480,7 @@ _masked_scatter_default = declare(
     "aten::masked_scatter",
     "(Tensor self, Tensor mask, Tensor source) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="indexing.yaml:150",
+    where="indexing.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19510,7 +19510,7 @@ _masked_fill_Scalar = declare(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:157",
+    where="indexing.yaml:159",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19542,7 +19542,7 @@ _masked_fill_Tensor = declare(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:164",
+    where="indexing.yaml:166",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19572,7 +19572,7 @@ _masked_select = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
-    where="indexing.yaml:171",
+    where="indexing.yaml:173",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -19602,7 +19602,7 @@ _nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:175",
+    where="indexing.yaml:177",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -19632,7 +19632,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:181",
+    where="indexing.yaml:184",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -19662,7 +19662,7 @@ _nonzero_numpy = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="indexing.yaml:187",
+    where="indexing.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19692,7 +19692,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:192",
+    where="indexing.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19722,7 +19722,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:196",
+    where="indexing.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19754,7 +19754,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:203",
+    where="indexing.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30104,7 +30104,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:333",
+    where="creation.yaml:334",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30136,7 +30136,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:340",
+    where="creation.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30166,7 +30166,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="creation.yaml:347",
+    where="creation.yaml:348",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30197,7 +30197,7 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="creation.yaml:354",
+    where="creation.yaml:355",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30229,7 +30229,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="creation.yaml:361",
+    where="creation.yaml:362",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30259,7 +30259,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="creation.yaml:365",
+    where="creation.yaml:366",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -30294,7 +30294,7 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="creation.yaml:368",
+    where="creation.yaml:369",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30326,7 +30326,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="creation.yaml:371",
+    where="creation.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -30372,7 +30372,7 @@ __to_copy = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:377",
+    where="creation.yaml:378",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30435,7 +30435,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:381",
+    where="creation.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30498,7 +30498,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:384",
+    where="creation.yaml:385",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30551,7 +30551,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:389",
+    where="creation.yaml:390",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30602,7 +30602,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:394",
+    where="creation.yaml:395",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30645,7 +30645,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="creation.yaml:399",
+    where="creation.yaml:400",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30675,7 +30675,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:404",
+    where="creation.yaml:405",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -30705,7 +30705,7 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:408",
+    where="creation.yaml:409",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -42580,7 +42580,7 @@ _index_put_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="indexing.yaml:25",
+    where="indexing.yaml:26",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42618,7 +42618,7 @@ _index_put_ = declare(
     "aten::index_put_",
     "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="indexing.yaml:25",
+    where="indexing.yaml:26",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42650,7 +42650,7 @@ _index_select_out = declare(
     "(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:32",
+    where="indexing.yaml:34",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42683,7 +42683,7 @@ _gather_out = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:39",
+    where="indexing.yaml:41",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42718,7 +42718,7 @@ _take_out = declare(
     "(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:46",
+    where="indexing.yaml:48",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42749,7 +42749,7 @@ _put_out = declare(
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:64",
+    where="indexing.yaml:66",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42787,7 +42787,7 @@ _put_ = declare(
     "aten::put_",
     "(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="indexing.yaml:64",
+    where="indexing.yaml:66",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42820,7 +42820,7 @@ _scatter_src_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:71",
+    where="indexing.yaml:73",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42858,7 +42858,7 @@ _scatter__src = declare(
     "aten::scatter_.src",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="indexing.yaml:71",
+    where="indexing.yaml:73",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42891,7 +42891,7 @@ _scatter_value_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:78",
+    where="indexing.yaml:80",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42925,7 +42925,7 @@ _scatter__value = declare(
     "aten::scatter_.value",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:78",
+    where="indexing.yaml:80",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42960,7 +42960,7 @@ _scatter_reduce_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:85",
+    where="indexing.yaml:87",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43001,7 +43001,7 @@ _scatter__reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="indexing.yaml:85",
+    where="indexing.yaml:87",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43043,7 +43043,7 @@ _scatter_value_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="indexing.yaml:92",
+    where="indexing.yaml:94",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43089,7 +43089,7 @@ _scatter__value_reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="indexing.yaml:92",
+    where="indexing.yaml:94",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43126,7 +43126,7 @@ _scatter_add_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:99",
+    where="indexing.yaml:101",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43164,7 +43164,7 @@ _scatter_add_ = declare(
     "aten::scatter_add_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="indexing.yaml:99",
+    where="indexing.yaml:101",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43206,7 +43206,7 @@ _scatter_reduce_two_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="indexing.yaml:106",
+    where="indexing.yaml:108",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43266,7 +43266,7 @@ _scatter_reduce__two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="indexing.yaml:106",
+    where="indexing.yaml:108",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43319,7 +43319,7 @@ _index_add_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="indexing.yaml:113",
+    where="indexing.yaml:115",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43360,7 +43360,7 @@ _index_add_ = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="indexing.yaml:113",
+    where="indexing.yaml:115",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43404,7 +43404,7 @@ _index_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="indexing.yaml:120",
+    where="indexing.yaml:122",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43464,7 +43464,7 @@ _index_reduce_ = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="indexing.yaml:120",
+    where="indexing.yaml:122",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43510,7 +43510,7 @@ _index_copy_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:127",
+    where="indexing.yaml:129",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43548,7 +43548,7 @@ _index_copy_ = declare(
     "aten::index_copy_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="indexing.yaml:127",
+    where="indexing.yaml:129",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43581,7 +43581,7 @@ _index_fill_int_Scalar_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:134",
+    where="indexing.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43615,7 +43615,7 @@ _index_fill__int_Scalar = declare(
     "aten::index_fill_.int_Scalar",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:134",
+    where="indexing.yaml:136",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43650,7 +43650,7 @@ _index_fill_int_Tensor_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="indexing.yaml:141",
+    where="indexing.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43688,7 +43688,7 @@ _index_fill__int_Tensor = declare(
     "aten::index_fill_.int_Tensor",
     "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:141",
+    where="indexing.yaml:143",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43721,7 +43721,7 @@ _masked_scatter_out = declare(
     "(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:150",
+    where="indexing.yaml:152",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43757,7 +43757,7 @@ _masked_scatter_ = declare(
     "aten::masked_scatter_",
     "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="indexing.yaml:150",
+    where="indexing.yaml:152",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43788,7 +43788,7 @@ _masked_fill_Scalar_out = declare(
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:157",
+    where="indexing.yaml:159",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43820,7 +43820,7 @@ _masked_fill__Scalar = declare(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="indexing.yaml:157",
+    where="indexing.yaml:159",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43853,7 +43853,7 @@ _masked_fill_Tensor_out = declare(
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="indexing.yaml:164",
+    where="indexing.yaml:166",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43889,7 +43889,7 @@ _masked_fill__Tensor = declare(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="indexing.yaml:164",
+    where="indexing.yaml:166",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43920,7 +43920,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:196",
+    where="indexing.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43952,7 +43952,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:196",
+    where="indexing.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43985,7 +43985,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:203",
+    where="indexing.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44017,7 +44017,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:203",
+    where="indexing.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46403,7 +46403,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:333",
+    where="creation.yaml:334",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46435,7 +46435,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:333",
+    where="creation.yaml:334",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46468,7 +46468,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:340",
+    where="creation.yaml:341",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46498,7 +46498,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:340",
+    where="creation.yaml:341",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46529,7 +46529,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:347",
+    where="creation.yaml:348",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46559,7 +46559,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="creation.yaml:347",
+    where="creation.yaml:348",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46590,7 +46590,7 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:354",
+    where="creation.yaml:355",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
