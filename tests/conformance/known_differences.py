@@ -21,6 +21,21 @@ class Known:
         return re.fullmatch(self.operators, name) is not None and re.search(self.pattern, text) is not None
 
 
+_ROW_MAJOR_OUT = (
+    "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out",
+    "rsub[.].*_out",
+    "div.Scalar_mode_out",
+    ".*[.]Scalar_Tensor_out",
+    "(relu|isnan|isinf|copy|zero)[.]out",
+    "__[lr]shift__[.](Tensor|Scalar)_out",
+    "(put|index_put|uniform|random|normal)[.]out",
+    "(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out",
+    "((slice|select|diagonal)_scatter|constant_pad_nd)[.]out",
+    "index_fill.*_out",
+    "fill.Tensor_out",
+    "random[.].*_out",
+)
+
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
     Known(
@@ -103,9 +118,9 @@ KNOWN = (
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
         "|(put|index_put|uniform|random|normal)[.]out|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out"
-        "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
-        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
+        "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out"
+        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out",
+        "|".join(_ROW_MAJOR_OUT),
         "shape, dtype, strides",
         "PyTorch makes these from the functional operator and resizes `out` to row-major; ours has the functional's "
         "strides",
