@@ -82,6 +82,7 @@ __all__ = [
     "addmv_",
     "addr",
     "addr_",
+    "adjoint",
     "alias",
     "all",
     "allclose",
@@ -18318,11 +18319,101 @@ def mT(self: Tensor) -> Tensor:
 
 _mT.stub = mT
 
+_mH = declare(
+    "aten::mH",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:171",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# mH(Tensor(a) self) -> Tensor(a)
+def mH(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _mH.table[ARRAYS]
+        except KeyError:
+            return _mH.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _mH.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _mH.call(self)
+    return kernel(self)
+
+
+_mH.stub = mH
+
+_adjoint = declare(
+    "aten::adjoint",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:174",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# adjoint(Tensor(a) self) -> Tensor(a)
+def adjoint(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adjoint.table[ARRAYS]
+        except KeyError:
+            return _adjoint.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adjoint.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adjoint.call(self)
+    return kernel(self)
+
+
+_adjoint.stub = adjoint
+
+_matrix_H = declare(
+    "aten::matrix_H",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:177",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matrix_H(Tensor(a) self) -> Tensor(a)
+def matrix_H(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_H.table[ARRAYS]
+        except KeyError:
+            return _matrix_H.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_H.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_H.call(self)
+    return kernel(self)
+
+
+_matrix_H.stub = matrix_H
+
 _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="views.yaml:171",
+    where="views.yaml:180",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18352,7 +18443,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="views.yaml:176",
+    where="views.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18382,7 +18473,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="views.yaml:181",
+    where="views.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18416,7 +18507,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:186",
+    where="views.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18446,7 +18537,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="views.yaml:189",
+    where="views.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18480,7 +18571,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="views.yaml:192",
+    where="views.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18514,7 +18605,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="views.yaml:195",
+    where="views.yaml:204",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18548,7 +18639,7 @@ _broadcast_tensors = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:200",
+    where="views.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18576,7 +18667,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:202",
+    where="views.yaml:211",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -18606,7 +18697,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:206",
+    where="views.yaml:215",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18634,7 +18725,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:208",
+    where="views.yaml:217",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -18664,7 +18755,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:212",
+    where="views.yaml:221",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18692,7 +18783,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:215",
+    where="views.yaml:224",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -18722,7 +18813,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:219",
+    where="views.yaml:228",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18750,7 +18841,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="views.yaml:224",
+    where="views.yaml:233",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18784,7 +18875,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:227",
+    where="views.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18818,7 +18909,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="views.yaml:230",
+    where="views.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18855,7 +18946,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:233",
+    where="views.yaml:242",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18887,7 +18978,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:236",
+    where="views.yaml:245",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18921,7 +19012,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:239",
+    where="views.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18953,7 +19044,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:242",
+    where="views.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18987,7 +19078,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:245",
+    where="views.yaml:254",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19019,7 +19110,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:248",
+    where="views.yaml:257",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19053,7 +19144,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="views.yaml:251",
+    where="views.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19087,7 +19178,7 @@ _unsafe_split_with_sizes = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:256",
+    where="views.yaml:265",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19121,7 +19212,7 @@ _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="views.yaml:261",
+    where="views.yaml:270",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -19155,7 +19246,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="views.yaml:269",
+    where="views.yaml:278",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19191,7 +19282,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="views.yaml:275",
+    where="views.yaml:284",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19222,7 +19313,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:281",
+    where="views.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19252,7 +19343,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:287",
+    where="views.yaml:296",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19282,7 +19373,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:293",
+    where="views.yaml:302",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19312,7 +19403,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:296",
+    where="views.yaml:305",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19342,7 +19433,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:301",
+    where="views.yaml:310",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19372,7 +19463,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:307",
+    where="views.yaml:316",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19406,7 +19497,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="views.yaml:313",
+    where="views.yaml:322",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19440,7 +19531,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:319",
+    where="views.yaml:328",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19474,7 +19565,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:325",
+    where="views.yaml:334",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19506,7 +19597,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:331",
+    where="views.yaml:340",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19536,7 +19627,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:337",
+    where="views.yaml:346",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19568,7 +19659,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="views.yaml:343",
+    where="views.yaml:352",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19602,7 +19693,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="views.yaml:349",
+    where="views.yaml:358",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19638,7 +19729,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:355",
+    where="views.yaml:364",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -19669,7 +19760,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="views.yaml:361",
+    where="views.yaml:370",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -56533,6 +56624,12 @@ packet("aten::swapaxes").stub = swapaxes
 packet("aten::swapdims").stub = swapdims
 
 packet("aten::mT").stub = mT
+
+packet("aten::mH").stub = mH
+
+packet("aten::adjoint").stub = adjoint
+
+packet("aten::matrix_H").stub = matrix_H
 
 packet("aten::view_as").stub = view_as
 
