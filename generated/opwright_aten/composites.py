@@ -1321,52 +1321,6 @@ def eye_default(
     return result
 
 
-# zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
-#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def zeros_like_default(
-    self: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.zero_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
-    return result
-
-
-# ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
-#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def ones_like_default(
-    self: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.fill_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 1)
-    return result
-
-
-# full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
-#     bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def full_like_default(
-    self: Tensor,
-    fill_value: Any,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.fill_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        fill_value,
-    )
-    return result
-
-
 # rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def rand_like_default(
@@ -1861,13 +1815,6 @@ def to_device(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     result: Tensor = ops.to(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
-    return result
-
-
-# to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat?
-#     memory_format=None) -> Tensor(a)
-def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: MemoryFormat | None) -> Tensor:
-    result: Tensor = ops.to(self, dtype=dtype, copy=copy, memory_format=memory_format)
     return result
 
 
