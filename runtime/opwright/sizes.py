@@ -123,7 +123,8 @@ class _Number(_Symbolic):
         return other // self, other % self
 
     def __bool__(self) -> bool:
-        return bool(self != 0)
+        condition = self != 0
+        return condition if type(condition) is bool else self.env.branch(condition)
 
 
 class SymInt(_Number):
