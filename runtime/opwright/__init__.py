@@ -72,7 +72,8 @@ from opwright_aten.ops import *  # noqa: F403
 
 from opwright import nn  # isort: skip
 
-# In place of the operator's stub: it takes `as_tuple` too.
+# In place of the operators' stubs, whose signatures are others.
+from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
@@ -164,5 +165,6 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unique",
 ]
 __all__ += _generated.__all__

@@ -69,7 +69,15 @@ def test_another_reduction_is_an_error_that_says_what_there_is(name: str) -> Non
 
 def test_every_function_is_tested() -> None:
     names = {name for name in dir(functional) if not name.startswith("_") and callable(getattr(functional, name))}
-    assert names - set(FUNCTIONS) <= {f"{name}_with_indices" for name in FUNCTIONS}
+    others = {f"{name}{end}" for name in FUNCTIONS for end in ("_with_indices", "_")}
+    assert names - set(FUNCTIONS) <= others
+
+
+@pytest.mark.parametrize("name", ["relu", "elu", "selu", "celu", "leaky_relu", "rrelu", "hardtanh", "threshold"])
+def test_functions_in_place(name: str) -> None:
+    one = next(iter(FUNCTIONS[name](dtype=np.dtype("float32"))))
+    mine, other = call(getattr(functional, f"{name}_"), own(one), to_opwright), call(theirs(name), one, to_torch)
+    assert difference(mine, other) is None
 
 
 def test_in_place_returns_the_input() -> None:

@@ -11,22 +11,29 @@ from opwright.nn.annotations import A
 
 __all__ = [
     "celu",
+    "celu_",
     "elu",
+    "elu_",
     "gelu",
     "glu",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "leaky_relu",
+    "leaky_relu_",
     "log_softmax",
     "logsigmoid",
     "mish",
     "prelu",
     "relu",
     "relu6",
+    "relu_",
     "rrelu",
+    "rrelu_",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "softmax",
@@ -37,6 +44,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]
 
 
@@ -188,3 +196,46 @@ def _dim(name: str, input: A, dim: int | None, stacklevel: int) -> int:
         return dim
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated; pass dim", stacklevel=stacklevel)
     return 0 if len(input.shape) in (0, 1, 3) else 1
+
+
+# In place
+
+
+def relu_(input: A) -> A:
+    """`relu`, written into `input`."""
+    return opwright.relu_(input)
+
+
+def elu_(input: A, alpha: float = 1.0) -> A:
+    """`elu`, written into `input`."""
+    return opwright.elu_(input, alpha)
+
+
+def selu_(input: A) -> A:
+    """`selu`, written into `input`."""
+    return opwright.selu_(input)
+
+
+def celu_(input: A, alpha: float = 1.0) -> A:
+    """`celu`, written into `input`."""
+    return opwright.celu_(input, alpha)
+
+
+def leaky_relu_(input: A, negative_slope: float = 0.01) -> A:
+    """`leaky_relu`, written into `input`."""
+    return opwright.leaky_relu_(input, negative_slope)
+
+
+def rrelu_(input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> A:
+    """`rrelu`, written into `input`."""
+    return opwright.rrelu_(input, lower, upper, training)
+
+
+def hardtanh_(input: A, min_val: float = -1.0, max_val: float = 1.0) -> A:
+    """`hardtanh`, written into `input`."""
+    return opwright.hardtanh_(input, min_val, max_val)
+
+
+def threshold_(input: A, threshold: float, value: float) -> A:
+    """`threshold`, written into `input`."""
+    return opwright.threshold_(input, threshold, value)
