@@ -96,7 +96,7 @@ class _Symbolic:
 
 
 class _Number(_Symbolic):
-    """The operators of SymInt and SymFloat."""
+    """The operators of numbers, as which conditions serve too."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -176,8 +176,9 @@ class SymFloat(_Number):
         return self.env.apply_unary("round", self)
 
 
-class SymBool(_Symbolic):
-    """A condition on symbolic numbers. `bool()` decides it, by a guard if it must; `& | ~` combine conditions."""
+class SymBool(_Number):
+    """A condition on symbolic numbers. `bool()` decides it, by a guard if it must; `& | ~` combine conditions, and in
+    arithmetic they are 0 or 1."""
 
     __slots__ = ("known", "spelling", "undecided_at")
     __hash__ = object.__hash__

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from opwright import layouts
 from opwright.layouts import Shape
 from opwright.symbolic import ShapeEnv, SymInt, sym_max
+from opwright.view_layouts import infer_size, view_strides
 
 ShapeEnv()  # imports sympy, which would count for the first example's time
 
@@ -180,3 +181,42 @@ def test_undecided_comparisons_are_false_in_layouts() -> None:
     assert layouts.span((u, 3), (3, 1))[1] == 3 * u - 1
     assert layouts.at_least_one(u) is sym_max(1, u) and layouts.at_least_one(0) == 1 and layouts.at_least_one(4) == 4
     assert env.guards == env.deferred == []
+
+
+# Views
+
+
+@given(layout(), st.data())
+def test_views(given_layout: tuple[Shape, Shape], data: st.DataObject) -> None:
+    shape, strides = given_layout
+    elements = layouts.count(shape)
+    factors = [size for size in range(1, 9) if elements % size == 0]
+    first = data.draw(st.sampled_from(factors))
+    new = data.draw(st.sampled_from([(elements,), (first, elements // first), (elements // first, 1, first), shape]))
+    made = Symbols(lambda: data.draw(st.booleans()), duck_shape=data.draw(st.booleans()))
+    sizes, steps, wanted = made.shape(shape), made.shape(strides), made.shape(new)
+    assert made.concrete(infer_size(wanted, layouts.count(sizes))) == new
+    if elements and new:
+        inferred = infer_size((*wanted[:-1], -1), layouts.count(sizes))
+        assert made.concrete(inferred) == new
+    in_bytes = tuple(step * 4 for step in steps)
+    found = view_strides(sizes, in_bytes, wanted, 4)
+    assert made.concrete(found) == view_strides(shape, tuple(step * 4 for step in strides), new, 4)
+    assert made.env.check(made.values) == []
+
+
+def test_views_of_unbacked_sizes() -> None:
+    env = ShapeEnv()
+    u, v = env.create_unbacked_symint(), env.create_unbacked_symint()
+    shape = (u, v, 4)
+    strides = layouts.contiguous_strides(shape)
+    assert infer_size((-1, 4), layouts.count(shape)) == (u * v, 4)
+    assert infer_size((u, -1), layouts.count(shape)) == (u, 4 * v)
+    assert view_strides(shape, strides, (u * v, 4), 1) == (4, 1)
+    assert view_strides(shape, strides, (4 * u * v,), 1) == (1,)
+    assert view_strides((u, v), (1, u), (u * v,), 1) is None
+    assert env.deferred == env.guards == []
+    assert infer_size((2, 3), u * v) == (2, 3)
+    assert [str(each.expression) for each in env.deferred] == ["u0*u1 == 6"]
+    with pytest.raises(RuntimeError, match=r"invalid for input of size u0\*u1"):
+        infer_size((2, 4), u * v)
