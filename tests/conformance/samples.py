@@ -16,12 +16,14 @@ import samples_pooling
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_special
 import samples_views
 from sampling import Sample
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_arithmetic.SAMPLES,
+    **samples_special.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
