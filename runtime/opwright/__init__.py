@@ -46,13 +46,34 @@ from opwright.generator import Generator, default_generator, initial_seed, manua
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
+from opwright.sizes import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    check,
+    check_is_size,
+    guard_or_false,
+    guard_or_true,
+    statically_known_true,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
 from opwright.tensor import Tensor, is_tensor
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-# In place of the operator's stub: it takes `as_tuple` too.
+from opwright import nn  # isort: skip
+
+# In place of the operators' stubs, whose signatures are others.
+from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
@@ -75,6 +96,9 @@ __all__ = [
     "Layout",
     "MemoryFormat",
     "RegistrationError",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "as_tensor",
     "bfloat16",
@@ -84,6 +108,8 @@ __all__ = [
     "cfloat",
     "channels_last",
     "channels_last_3d",
+    "check",
+    "check_is_size",
     "complex64",
     "complex128",
     "contiguous_format",
@@ -99,6 +125,8 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "get_default_dtype",
+    "guard_or_false",
+    "guard_or_true",
     "half",
     "iinfo",
     "initial_seed",
@@ -113,6 +141,7 @@ __all__ = [
     "library",
     "long",
     "manual_seed",
+    "nn",
     "ops",
     "preserve_format",
     "promote_types",
@@ -121,11 +150,21 @@ __all__ = [
     "seed",
     "set_default_dtype",
     "short",
+    "statically_known_true",
     "strided",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "tensor",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "unique",
 ]
 __all__ += _generated.__all__

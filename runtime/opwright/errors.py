@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "RegistrationError"]
+__all__ = ["ArgumentError", "AutogradError", "DispatchError", "GuardOnDataDependentError", "RegistrationError"]
 
 
 class RegistrationError(RuntimeError):
@@ -19,3 +19,7 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class GuardOnDataDependentError(RuntimeError):
+    """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""

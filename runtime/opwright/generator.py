@@ -138,6 +138,21 @@ class Generator:
                 result[-16:] = _box_muller(self.uniform(16, compute), mean, std)
             return result.astype(dtype)
 
+    def single_normals(self, count: int, mean: float, std: float) -> Values:
+        """Normal numbers (float64) drawn one by one, however many."""
+        with self._lock:
+            return np.array([self._one_normal() for _ in range(count)], np.float64) * std + mean
+
+    def poisson(self, rates: Values) -> Values:
+        """Numbers of events of these average rates, drawn by NumPy's method."""
+        with self._lock:
+            return np.asarray(np.random.Generator(self._bits).poisson(rates))
+
+    def binomial(self, counts: Values, chances: Values) -> Values:
+        """Numbers of successes, drawn by NumPy's method."""
+        with self._lock:
+            return np.asarray(np.random.Generator(self._bits).binomial(counts.astype(np.int64), chances))
+
     def _one_normal(self) -> float:
         if self._next_normal is not None:
             cached, self._next_normal = self._next_normal, None

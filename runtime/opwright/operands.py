@@ -47,10 +47,21 @@ def check_devices(operands: Sequence[Any]) -> None:
 
 def kept_strides(array: Any) -> Shape:
     """The strides `empty_like` gives a result: those of a dense array, TensorIterator's order for others."""
-    strides = element_strides(array)
-    if layouts.is_dense(array.shape, strides) and all(stride >= 0 for stride in strides):
+    return kept_strides_of(array.shape, element_strides(array))
+
+
+def kept_strides_of(shape: Shape, strides: Shape) -> Shape:
+    """`kept_strides` of an array of this shape and these strides."""
+    if (layouts.is_empty(shape) or layouts.is_dense(shape, strides)) and all(stride >= 0 for stride in strides):
         return strides
-    return layouts.pointwise_strides(array.shape, [(array.shape, strides)])
+    return layouts.pointwise_strides(shape, [(shape, strides)])
+
+
+def suggested_strides(array: Any, shape: Shape) -> Shape:
+    """The strides of a new array of this shape in the memory format of another: channels last, or row-major."""
+    if layouts.looks_channels_last(array.shape, element_strides(array)):
+        return layouts.channels_last_strides(shape)
+    return layouts.contiguous_strides(shape)
 
 
 def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:

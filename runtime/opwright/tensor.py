@@ -14,6 +14,7 @@ from opwright import layouts
 from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
+from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
 from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
@@ -30,7 +31,7 @@ else:
     TensorMethods = object  # the generated package attaches them
 
 
-class Tensor(Indexable, Exchangeable, Castable, TensorMethods):
+class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,

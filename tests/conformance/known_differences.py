@@ -38,7 +38,7 @@ KNOWN = (
     ),
     Known("prod.*", "bfloat16.*values", "PyTorch rounds partial products to bfloat16; ours are float32"),
     Known(
-        "_?(log_)?softmax.*|randn_like",
+        "_?(log_)?softmax.*|randn_like.*",
         r"int64\[2, 0, 4\].*not " r"implemented for int64",
         "PyTorch refuses dtypes only where there are elements",
     ),
@@ -47,7 +47,7 @@ KNOWN = (
         "uint8.*masked_fill_ only supports boolean masks",
         "a uint8 mask serves for one value as it does for several",
     ),
-    Known("cat.*", r"\(\[\]\): raises DispatchError", "an empty list has no tensor to dispatch on"),
+    Known("cat.*|concat.*", r"\(\[\]\): raises DispatchError", "an empty list has no tensor to dispatch on"),
     Known("where", "shape, dtype, strides.*[(]0,", "strides of empty results"),
     Known("index_add_?", "alpha=1j.*IndexError", "PyTorch converts alpha between its checks of positions"),
     Known("take_along_dim.*", r"int64\[1, 1\].*out of bounds", "PyTorch does not check positions that are broadcast"),
@@ -74,6 +74,7 @@ KNOWN = (
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
+    Known("(hann|hamming)_window.*", "float16.*values", "PyTorch rounds each step; ours are rounded once"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
         "(fill|zero|masked_fill|random|normal|uniform|bernoulli|threshold|rrelu)_.*",
@@ -82,16 +83,13 @@ KNOWN = (
     ),
     Known(
         "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
+        "|(put|index_put|uniform|random|normal)[.]out|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out"
+        "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(index_put|uniform|random|normal)[.]out|fill.Tensor_out|random[.].*_out",
         "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
         "shape, dtype, strides",
-        "PyTorch makes these from "
-        "the functional "
-        "operator and resizes "
-        "`out` to "
-        "row-major; ours has the "
-        "functional's strides",
+        "PyTorch makes these from the functional operator and resizes `out` to row-major; ours has the functional's "
+        "strides",
     ),
     Known(
         "(uniform|random|normal)[.].*out",
@@ -117,8 +115,19 @@ KNOWN = (
         "PyTorch wants a complex dtype for complex input, and then fails to make the result",
     ),
     Known("logcumsumexp.*", r"complex64\[5, 37\].*values", "a logarithm's imaginary part, up to turns of 2π"),
+    Known("diff.out", r"shape, dtype, strides .*\(1, 3, 4\)", "strides of dimensions of size 1"),
     Known("normal.out", "values", "PyTorch draws by the gaps of `self`, ours by those of `out`"),
-    Known("(gelu|_softmax|_log_softmax)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known(
+        "(gelu|_softmax|_log_softmax|narrow_copy)[.]out",
+        "values",
+        "PyTorch writes wrong values into an `out` with gaps",
+    ),
+    Known(
+        "(reflection|replication)_pad[123]d[.]out",
+        "shape, dtype, strides",
+        "PyTorch gives an `out` with gaps other strides, though its shape is right",
+    ),
+    Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
         "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
     ),
@@ -148,6 +157,34 @@ KNOWN = (
     ),
     Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
+    Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
+    Known(
+        "scaled_dot_product_attention",
+        r"\[2, 3, 4, 4\].*do not fit",
+        "PyTorch's fused kernel does not compare the lengths of keys and values",
+    ),
+    Known("(_fused_)?rms_norm", "shape, dtype, strides", "PyTorch's is row-major; ours has the layout of its factors"),
+    Known("native_group_norm", "X.is_contiguous", "any layout is served"),
+    Known(
+        "(group|instance)_norm",
+        r"\[2, [34]\].*values",
+        "a group of one element is its mean; PyTorch's differ by rounding",
+    ),
+    Known(
+        ".*batch_norm.*|instance_norm",
+        "float16.*True.*values",
+        "PyTorch rounds mean and deviation to the input's dtype before it uses them",
+    ),
+    Known(
+        "batch_norm", r"\(float32\[3\].*not RuntimeError", "without channels, there is no other error to speak of first"
+    ),
+    Known("instance_norm", r"\[0, 3, 4, 3\].*select", "an empty batch is served"),
+    Known(
+        "(_native_batch_norm_legit.no_stats_out|native_dropout.out|native_group_norm.out)",
+        "shape, dtype, strides|values",
+        "PyTorch resizes `out` to row-major, and draws in that order",
+    ),
     Known(
         "random_?[.]to(_out)?",
         "float.*8589934592.*values",
@@ -165,6 +202,11 @@ KNOWN = (
         "poisson_nll_loss|cosine_similarity",
         r"float32\[2, 3\].*float64\[.*values",
         "a step of the computation is rounded to float32, by functions that differ in the last place",
+    ),
+    Known(
+        "log_softmax",
+        r"^[(]b?float16\[.*values",
+        "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(

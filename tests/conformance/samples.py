@@ -11,8 +11,12 @@ import samples_convolution
 import samples_creation
 import samples_indexing
 import samples_losses
+import samples_nn
+import samples_normalization
 import samples_pointwise
 import samples_pooling
+import samples_random
+import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
@@ -27,16 +31,18 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_reductions.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
+    **samples_rearranging.SAMPLES,
     **samples_views.SAMPLES,
     **samples_creation.SAMPLES,
     **samples_activations.SAMPLES,
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_normalization.SAMPLES,
+    **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,
+    **samples_random.SAMPLES,
 }
 
 # Operators without samples of their own, and why.
-NO_SAMPLES: dict[str, str] = {
-    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
-}
+NO_SAMPLES: dict[str, str] = {}

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 from sampling import (
-    BOOL,
     DTYPES,
     FLOAT16,
     FLOAT32,
@@ -15,10 +14,8 @@ from sampling import (
     INT8,
     INT32,
     INT64,
-    UINT8,
     Sample,
     arrays,
-    bfloat16,
     expanded,
     laid_out,
     make,
@@ -111,46 +108,6 @@ def new(*more: object) -> Iterator[Sample]:
     yield sample(make((2,), FLOAT32), [-1], *more)
 
 
-def random_sizes(*front: object, dtypes: tuple[np.dtype, ...] = DTYPES) -> Iterator[Sample]:
-    for size in ([], [3], [2, 3], [5, 7], [16], [17], [40], [0], [-1]):
-        yield sample(*front, size)
-    yield from (sample(*front, [4, 5], dtype=dtype) for dtype in dtypes)
-
-
-def random_integers(low: bool) -> Iterator[Sample]:
-    yield from random_sizes(*((-3,) if low else ()), 10)
-    for high in (1, 2**20, 2**28 - 1, 2**28, 2**32, 2**40, 0):
-        yield sample(*((0,) if low else ()), high, [20])
-    yield sample(*((0,) if low else ()), 300, [4], dtype=UINT8)
-
-
-def fills() -> Iterator[Sample]:
-    """What random numbers are written into."""
-    for dtype in DTYPES:
-        yield from (sample(make(shape, dtype)) for shape in ((), (3,), (4, 5), (33,)))
-    for layout in ("transposed", "permuted", "stepped", "channels_last", "empty"):
-        yield sample(laid_out(layout, FLOAT32))
-    yield sample(make((5, 7), FLOAT64).T)
-
-
-def fills_with(*choices: tuple[object, ...]) -> Iterator[Sample]:
-    yield from fills()
-    for choice in choices:
-        yield from (sample(make((20,), dtype), *choice) for dtype in (FLOAT32, FLOAT64, bfloat16, FLOAT16, INT64, BOOL))
-
-
-def probabilities() -> Iterator[Sample]:
-    for dtype in DTYPES:
-        yield from (sample(make((20,), dtype, low=0, high=1)), sample(make((3, 5), dtype, low=0, high=1).T))
-    yield sample(make((3,), FLOAT32, low=2, high=4))
-
-
-def with_probabilities() -> Iterator[Sample]:
-    for dtype in DTYPES:
-        yield from (sample(make((20,), dtype), make((20,), kind, low=0, high=1)) for kind in (FLOAT32, FLOAT64))
-    yield sample(make((4, 5), FLOAT32), make((5,), FLOAT32, low=0, high=1))
-
-
 def copies() -> Iterator[Sample]:
     for into in DTYPES:
         for given in DTYPES:
@@ -192,6 +149,59 @@ def casts_by_keyword() -> Iterator[Sample]:
     yield sample(make((2, 3), FLOAT32), device="cpu")
 
 
+def spaced_by_tensors(*more: object) -> Iterator[Sample]:
+    for first, last in (
+        (np.array(0.5, np.float32), np.array(2)),
+        (np.array(1), np.array(4.0)),
+        (np.array([1]), np.array(2)),
+    ):
+        yield from (sample(first, last, steps, *more) for steps in (0, 1, 4))
+        yield sample(first, last, 3, *more, dtype=FLOAT64)
+
+
+def logspaced() -> Iterator[Sample]:
+    for start, end, steps in ((0, 1, 5), (0, 5, 1), (0, 5, 0), (3, -2, 11), (0, 1, -1), (-1.5, 2.5, 7), (0, 2, 3)):
+        yield from (sample(start, end, steps, *base) for base in ((), (2.0,), (0.5,)))
+    for dtype in DTYPES:
+        yield from (sample(0, 2, 3, dtype=dtype), sample(0, 4, 5, 2.0, dtype=dtype))
+
+
+def permuted_sizes() -> Iterator[Sample]:
+    for size, order in (([2, 3, 4], [1, 0, 2]), ([], []), ([2, 0], [1, 0]), ([2, 3], [0, 1])):
+        yield sample(size, order, dtype=FLOAT64)
+    yield from (sample([2, 3], order) for order in ([0], [0, 0], [0, 2], [-1, 0]))
+
+
+def windows(*more: object) -> Iterator[Sample]:
+    yield from (sample(length, *more) for length in (0, 1, 2, 5, 64, -1))
+    yield from (sample(6, *more, dtype=dtype) for dtype in DTYPES)
+
+
+def powers() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        yield from (sample(make((3,), dtype)), sample(make((3,), dtype), 2), sample(make((3,), dtype), 4, True))
+    for count in (0, 1, -1):
+        yield sample(make((3,), FLOAT32), count)
+    yield from (sample(make((0,), FLOAT32)), sample(make((2, 2), FLOAT32)))
+
+
+def diagonal_fills() -> Iterator[Sample]:
+    for shape in ((3, 3), (7, 3), (3, 5), (3, 3, 3), (2, 3, 3), (3,), (4, 3), (9, 1), (0, 2)):
+        yield from (sample(make(shape, FLOAT32), 9, wrap) for wrap in (False, True))
+    yield from (sample(make((3, 3), dtype), 2.5) for dtype in DTYPES)
+    yield sample(make((3, 7), FLOAT32).T, 1, True)
+
+
+def likes(*more: object) -> Iterator[Sample]:
+    for array in arrays():
+        yield sample(array, *more)
+    yield from (sample(make((2, 3), FLOAT32).T, *more, dtype=dtype) for dtype in DTYPES)
+
+
+def with_argument(samples: Iterable[Sample], place: int, value: object) -> Iterator[Sample]:
+    yield from (Sample((*each.args[:place], value, *each.args[place + 1 :]), each.kwargs) for each in samples)
+
+
 def elements() -> Iterator[Sample]:
     for dtype in DTYPES:
         yield from (sample(make(shape, dtype)) for shape in ((), (1,), (1, 1), (2,)))
@@ -210,33 +220,30 @@ SAMPLES: dict[str, Samples] = {
     "linspace": spaced,
     "eye": lambda: (sample(n, dtype=dtype) for n in (0, 3, -1) for dtype in (None, *DTYPES)),
     "eye.m": lambda: (sample(n, m) for n in (0, 3) for m in (0, 2, 4, -1)),
-    **dict.fromkeys(("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like"), like),
+    "linspace.Tensor_Tensor": spaced_by_tensors,
+    "linspace.Tensor_Scalar": lambda: with_argument(spaced_by_tensors(), 1, 3),
+    "linspace.Scalar_Tensor": lambda: with_argument(spaced_by_tensors(), 0, -1.5),
+    "logspace": logspaced,
+    "logspace.Tensor_Tensor": partial(spaced_by_tensors, 3.0),
+    "logspace.Tensor_Scalar": lambda: with_argument(spaced_by_tensors(2.0), 1, 3),
+    "logspace.Scalar_Tensor": lambda: with_argument(spaced_by_tensors(2.0), 0, -1.5),
+    "empty_permuted": permuted_sizes,
+    "vander": powers,
+    "fill_diagonal": diagonal_fills,
+    "lift_fresh": likes,
+    **dict.fromkeys((f"{name}_window" for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")), windows),
+    **dict.fromkeys(
+        (f"{name}_window.periodic" for name in ("hann", "hamming", "bartlett", "blackman", "kaiser")),
+        partial(windows, False),
+    ),
+    "hamming_window.periodic_alpha": partial(windows, True, 0.6),
+    "hamming_window.periodic_alpha_beta": partial(windows, True, 0.6, 0.3),
+    "kaiser_window.beta": partial(windows, False, 7.5),
+    **dict.fromkeys(("empty_like", "zeros_like", "ones_like"), like),
     "full_like": partial(like, 1),
     **dict.fromkeys(("new_empty", "new_zeros", "new_ones"), new),
     "new_full": partial(new, 1),
     "new_empty_strided": lambda: (sample(make((2,), dtype), [2, 3], [1, 2]) for dtype in DTYPES),
-    "rand": random_sizes,
-    "randn": random_sizes,
-    "rand.generator": lambda: (Sample(each.args, {"generator": None, **each.kwargs}) for each in random_sizes()),
-    "randn.generator": lambda: (Sample(each.args, {"generator": None, **each.kwargs}) for each in random_sizes()),
-    "randint": partial(random_integers, False),
-    "randint.low": partial(random_integers, True),
-    "randint.generator": lambda: (
-        Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(False)
-    ),
-    "randint.low_generator": lambda: (
-        Sample(each.args, {"generator": None, **each.kwargs}) for each in random_integers(True)
-    ),
-    "randperm": lambda: (sample(n) for n in (0, 1, 2, 10, 100, -1)),
-    "randperm.generator": lambda: (sample(n, generator=None) for n in (0, 5)),
-    "uniform": partial(fills_with, (-2.0, 3.0), (1.0, 0.0)),
-    "normal": partial(fills_with, (1.0, 2.0), (0.0, -1.0)),
-    "random": fills,
-    "random.to": partial(fills_with, (10,), (1,), (0,), (2**33,)),
-    "random.from": partial(fills_with, (-3, 10), (2, None), (5, 5)),
-    "bernoulli": probabilities,
-    "bernoulli.p": partial(fills_with, (0.3,), (0.0,), (1.5,)),
-    "bernoulli.Tensor": with_probabilities,
     "copy": copies,
     "fill.Scalar": fill_numbers,
     "fill.Tensor": fill_elements,

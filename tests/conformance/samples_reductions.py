@@ -182,6 +182,20 @@ def frobenius_norms() -> Iterator[Sample]:
     yield from (sample(array, dims, keep) for dims in ([0, 1], [-1, 0], [0, 1, 2], []) for keep in (False, True))
 
 
+def distances() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        yield sample(make((2, 3), dtype), make((2, 3), dtype, seed=1))
+    for order in ORDERS:
+        yield sample(make((2, 3), FLOAT32), make((3,), FLOAT32), order)
+    yield sample(make((2, 3), FLOAT32), make((4,), FLOAT32))
+
+
+def sums_to_size() -> Iterator[Sample]:
+    for array in (make((2, 3, 4), FLOAT32), make((4, 3, 2), INT32).T, make((2, 3, 4), bfloat16)):
+        for size in ([2, 3, 4], [3, 1], [1, 3, 4], [], [1], [4], [3, 4], [2, 1, 1], [2, 2, 4], [1, 2, 3, 4]):
+            yield sample(array, size)
+
+
 def extreme_scans() -> Iterator[Sample]:
     for array in (*inputs(), *with_nan()):
         yield from (sample(array, dim) for dim in (0, -1))
@@ -309,6 +323,8 @@ def layer_norm(native: bool) -> Iterator[Sample]:
     for view in (array, array.T, array[:, ::2]):
         yield from (sample(view, list(view.shape[k:]), None, None, *eps) for k in (0, 1, 2))
     yield sample(make((2, 3), bfloat16), [3], make((3,), FLOAT32), make((3,), FLOAT32), *eps)
+    for dtype, other in ((FLOAT16, FLOAT32), (FLOAT32, FLOAT64), (FLOAT64, FLOAT32), (FLOAT16, bfloat16)):
+        yield sample(make((2, 4), dtype), [4], make((4,), other), make((4,), other, seed=1), *eps)
     yield from (sample(array, shape, None, None, *eps) for shape in ([4], [], [1, 4, 3, 2]))
     yield sample(array, [2], make((3,), FLOAT32), None, *eps)
 
@@ -342,6 +358,8 @@ SAMPLES: dict[str, Samples] = {
     "norm.ScalarOpt_dim_dtype": partial(norms, dims=True, dtype=True),
     "linalg_vector_norm": vector_norms,
     "frobenius_norm.dim": frobenius_norms,
+    "dist": distances,
+    "sum_to_size": sums_to_size,
     **dict.fromkeys(("cumsum", "cumprod"), scans),
     **dict.fromkeys(("cummax", "cummin"), extreme_scans),
     "logcumsumexp": exponential_scans,

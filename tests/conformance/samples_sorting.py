@@ -252,6 +252,36 @@ def histc() -> Iterator[Sample]:
     yield sample(make((0,), FLOAT32), 3)
 
 
+def histogram(edges: bool) -> Iterator[Sample]:
+    def bins(dtype: np.dtype) -> object:
+        return np.array([-4, -1, 0.5, 3, 4]).astype(dtype) if edges else 4
+
+    for dtype in DTYPES:
+        yield sample(make((3, 7), dtype), bins(dtype))
+    for dtype in (FLOAT32, FLOAT64):
+        array = make((40,), dtype)
+        for options in ({}, {"density": True}, {"weight": make((40,), dtype, low=1)}):
+            yield sample(array, bins(dtype), **options)
+            if not edges:
+                yield sample(array, 5, range=[-2.0, 3.0], **options)
+    array = make((30,), FLOAT32)
+    yield sample(np.array([1, np.nan, 9, 2], np.float32), *([bins(FLOAT32)] if edges else [3]))
+    yield sample(array, bins(FLOAT32), weight=make((3,), FLOAT32))
+    if edges:
+        yield sample(array, bins(FLOAT64))
+        yield sample(array, np.array([1.0], np.float32))
+        yield sample(array, make((2, 3), FLOAT32))
+    else:
+        yield sample(array)
+        yield from (sample(array, n) for n in (0, -1))
+        yield sample(array, 3, range=[3.0, -3.0])
+        yield sample(array, 3, range=[3.0, 3.0])
+        yield sample(array, 3, range=[0.0, 0.0])
+        yield sample(array, 3, range=[1.0])
+        yield sample(np.ones(3, np.float32), 3)
+        yield sample(make((0,), FLOAT32), 3)
+
+
 SAMPLES: dict[str, Samples] = {
     "sort": sorting,
     "sort.stable": stable_sorting,
@@ -276,4 +306,6 @@ SAMPLES: dict[str, Samples] = {
     "bucketize.Scalar": partial(buckets, True),
     "bincount": bincount,
     "histc": histc,
+    "histogram.bins_tensor": partial(histogram, True),
+    "histogram.bin_ct": partial(histogram, False),
 }

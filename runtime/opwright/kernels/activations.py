@@ -34,10 +34,14 @@ def mish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 def elu(xp: ModuleType, self: Array, alpha: complex, scale: complex, input_scale: complex) -> Array:
     """scale * self; below zero scale * alpha * (exp(input_scale * self) - 1)."""
-    below = xp.multiply(self, input_scale, out=xp.empty_like(self))
-    xp.expm1(below, out=below)
-    below *= alpha * scale
-    return xp.where(self < 0, below, self if scale == 1 else self * scale)
+    result = xp.minimum(self, 0, out=xp.empty_like(self))
+    if input_scale != 1:
+        result *= input_scale
+    xp.expm1(result, out=result)
+    result *= alpha * scale
+    above = xp.maximum(self, 0)
+    result += above if scale == 1 else above * scale
+    return result
 
 
 def celu(xp: ModuleType, self: Array, alpha: complex) -> Array:
@@ -89,8 +93,10 @@ def softplus(xp: ModuleType, self: Array, beta: complex, threshold: complex) -> 
     is_linear = scaled > threshold
     xp.exp(scaled, out=scaled)
     xp.log1p(scaled, out=scaled)
-    scaled /= beta
-    return xp.where(is_linear, self, scaled)
+    if beta != 1:
+        scaled /= beta
+    xp.copyto(scaled, self, where=is_linear)
+    return scaled
 
 
 def log_sigmoid(xp: ModuleType, self: Array) -> tuple[Array, Array]:
@@ -110,8 +116,7 @@ def hardtanh(xp: ModuleType, self: Array, min_val: complex, max_val: complex, ou
         if self.dtype == uint8 and (min_val < 0 or max_val < 0):
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     low, high = checked_scalar(min_val, self.dtype), checked_scalar(max_val, self.dtype)
-    result = xp.maximum(self, low, out=out)
-    return xp.minimum(result, high, out=out)
+    return xp.clip(self, low, high, out=out)
 
 
 def hardsigmoid(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
@@ -129,21 +134,21 @@ def hardswish(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
 
 def _between_0_and_6(xp: ModuleType, self: Array) -> Array:
     result = xp.add(self, 3, out=xp.empty_like(self))
-    xp.maximum(result, 0, out=result)
-    return xp.minimum(result, 6, out=result)
+    return xp.clip(result, 0, 6, out=result)
 
 
 def hardshrink(xp: ModuleType, self: Array, lambd: complex) -> Array:
     """0 where -lambd <= self <= lambd, else `self`."""
-    return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+    result = xp.multiply(self, (self < -lambd) | (self > lambd), out=xp.empty_like(self))
+    result += 0  # no negative zeros
+    return result
 
 
 def softshrink(xp: ModuleType, self: Array, lambd: complex, out: Array | None = None) -> Array:
     """`self`, moved towards zero by `lambd` and not beyond."""
     if _real(lambd) < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    held = xp.maximum(self, -lambd, out=xp.empty_like(self))
-    xp.minimum(held, lambd, out=held)
+    held = xp.clip(self, -lambd, lambd, out=xp.empty_like(self))
     return xp.subtract(self, held, out=out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -88,7 +89,8 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
 
     Raises RuntimeError where min > max, or the range is not finite.
     """
-    low, high = _range(self, min, max)
+    low, high = _extent(self) if min == max else (float(min), float(max))
+    low, high = _widened(low, high, 1.0)
     elements = self.reshape(-1)
     elements = elements[(elements >= low) & (elements <= high)]
     # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
@@ -97,14 +99,49 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
     return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 
-def _range(self: Array, min: float, max: float) -> tuple[float, float]:
-    low, high = float(min), float(max)
-    if low == high and self.size:
-        low, high = float(self.min()), float(self.max())
+def _extent(self: Array) -> tuple[float, float]:
+    return (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
+
+
+def _widened(low: float, high: float, margin: float) -> tuple[float, float]:
+    """The range, by a margin on both sides where it is empty. Raises RuntimeError where it is not finite."""
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"histc: the range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"the range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"histc: max must be larger than min, but they are {high} and {low}")
+        raise RuntimeError(f"max must be larger than min, but they are {high} and {low}")
     return low, high
+
+
+def histogram(
+    xp: ModuleType,
+    self: Array,
+    bins: int,
+    range: Sequence[float] | None,
+    weight: Array | None,
+    density: bool,
+) -> tuple[Array, Array]:
+    """How many elements fall in each of `bins` equal parts of `range`, or of the elements' own range, and the edges."""
+    if range is not None and len(range) != 2:
+        raise RuntimeError(f"histogram(): range must have 2 elements, but has {len(range)}")
+    low, high = _extent(self) if range is None else range
+    low, high = _widened(low, high, 0.5)
+    edges = xp.linspace(low, high, bins + 1, dtype=self.dtype)
+    return histogram_between(xp, self, edges, weight, density)
+
+
+def histogram_between(
+    xp: ModuleType, self: Array, bins: Array, weight: Array | None, density: bool
+) -> tuple[Array, Array]:
+    """How many elements, or what weight of them, falls between neighbours of ascending edges, and the edges; the last
+    edge belongs to the last bin. With `density`, what integrates to 1."""
+    elements = self.reshape(-1)
+    inside = (elements >= bins[0]) & (elements <= bins[-1])
+    places = xp.searchsorted(bins, elements[inside], side="right") - 1
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    count = len(bins) - 1
+    found = xp.bincount(xp.minimum(places, count - 1), weights, minlength=count).astype(self.dtype)
+    if density:
+        found = found / found.sum() / (bins[1:] - bins[:-1])
+    return found, bins

@@ -191,6 +191,26 @@ def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storag
     return wrap_view(base, view) if isinstance(self, Tensor) else view
 
 
+def as_strided_scatter(
+    self: Operand, src: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Operand:
+    """A copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
+    aten = opwright.ops.aten
+    base = self if isinstance(self, Tensor) else wrap(self)
+    shape, strides, offset = base.shape, base.stride(), base.storage_offset()
+    whole = aten.clone(aten.as_strided(base, [storage_of(base).flat(base.dtype).shape[0]], [1], 0))
+    part = aten.as_strided(whole, size, stride, offset if storage_offset is None else storage_offset)
+    if tuple(part.shape) != tuple(src.shape):
+        raise RuntimeError(
+            f"expected src to have the shape of what it takes the place of, {list(part.shape)}, "
+            f"but got {list(src.shape)}"
+        )
+    aten.copy_(part, src)
+    if layouts.may_overlap_itself(shape, strides):
+        return aten.clone(aten.as_strided(whole, shape, strides, offset))
+    return aten.as_strided_(whole, shape, strides, offset)
+
+
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
     """Another shape over the same storage, which grows if it must. Raises RuntimeError for a plain array that would
     have to."""

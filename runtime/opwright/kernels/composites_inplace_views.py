@@ -71,7 +71,6 @@ def resize_as_(self: Operand, the_template: Operand, memory_format: Any) -> Oper
 
 def _suggested_format(self: Operand) -> Any:
     tensor = self if isinstance(self, Tensor) else wrap(self)
-    shape, strides = tensor.shape, tensor.stride()
-    if not layouts.is_channels_last(shape, strides) or layouts.is_contiguous(shape, strides):
+    if not layouts.looks_channels_last(tensor.shape, tensor.stride()):
         return opwright.contiguous_format
-    return opwright.channels_last if len(shape) == 4 else opwright.channels_last_3d
+    return opwright.channels_last if tensor.ndim == 4 else opwright.channels_last_3d

@@ -268,7 +268,7 @@ def pairwise_distance(x1: Operand, x2: Operand, p: float, eps: float, keepdim: b
     """The p-norm of x1 - x2 + eps along the last dimension."""
     aten = opwright.ops.aten
     last = max(len(x1.shape), len(x2.shape)) - 1
-    return _norm(aten.add(aten.sub(x1, x2), eps), p, last, keepdim)
+    return aten.linalg_vector_norm(aten.add(aten.sub(x1, x2), eps), p, [last], keepdim)
 
 
 def cosine_similarity(x1: Operand, x2: Operand, dim: int, eps: float) -> Operand:
@@ -281,19 +281,5 @@ def cosine_similarity(x1: Operand, x2: Operand, dim: int, eps: float) -> Operand
     units = []
     for each in (x1, x2):
         vectors = aten.expand(aten.to(each, common), shape)
-        units.append(aten.div(vectors, aten.clamp(_norm(vectors, 2, dim, True), eps)))
+        units.append(aten.div(vectors, aten.clamp(aten.linalg_vector_norm(vectors, 2, [dim], True), eps)))
     return aten.sum(aten.mul(*units), dim)
-
-
-def _norm(vectors: Operand, p: float, dim: int, keepdim: bool) -> Operand:
-    aten = opwright.ops.aten
-    sizes = aten.abs(vectors)
-    if p == 0:
-        return aten.sum(aten.ne(sizes, 0), dim, keepdim, dtype=sizes.dtype)
-    if p == 1:
-        return aten.sum(sizes, dim, keepdim)
-    if p in (float("inf"), float("-inf")):
-        return (aten.amax if p > 0 else aten.amin)(sizes, dim, keepdim)
-    if p == 2:
-        return aten.sqrt(aten.sum(aten.mul(sizes, sizes), dim, keepdim))
-    return aten.pow(aten.sum(aten.pow(sizes, p), dim, keepdim), 1 / p)

@@ -80,13 +80,33 @@ def linspace(
     """`steps` numbers from `start` to `end`, equally far apart; the second half counts down from `end`, so that both
     ends are exact."""
     dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
+    return _between(xp, start, end, steps, dtype).astype(dtype)
+
+
+def logspace(
+    xp: ModuleType,
+    start: Number,
+    end: Number,
+    steps: int,
+    base: float,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+) -> Array:
+    """`base` to the powers from `start` to `end`, equally far apart."""
+    dtype = rules.linspace(start, end, steps, dtype=dtype).dtype
+    return xp.power(base, _between(xp, start, end, steps, dtype)).astype(dtype)
+
+
+def _between(xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any) -> Array:
     if dtype not in FLOATING and dtype not in COMPLEX:
         start, end = int(start.real), int(end.real)
     if steps == 1:
-        return xp.full((1,), start, dtype)
+        return xp.full((1,), start)
     step = (end - start) / max(steps - 1, 1)
     counted = xp.arange(steps, dtype="float64")
-    return xp.where(counted < steps // 2, start + step * counted, end - step * (steps - 1 - counted)).astype(dtype)
+    return xp.where(counted < steps // 2, start + step * counted, end - step * (steps - 1 - counted))
 
 
 def eye(xp: ModuleType, n: int, m: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Array:

@@ -28,9 +28,12 @@ def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, b
     distance = xp.abs(xp.subtract(self, target))
     if beta == 0:
         return _reduced(distance, reduction)
-    near = distance * distance
+    near = xp.minimum(distance, beta)
+    distance -= near
+    near *= near
     near *= 0.5 / beta
-    return _reduced(xp.where(distance < beta, near, distance - 0.5 * beta), reduction)
+    distance += near
+    return _reduced(distance, reduction)
 
 
 def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
@@ -38,16 +41,15 @@ def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = xp.abs(xp.subtract(self, target))
-    near = distance * distance
-    near *= 0.5
-    distance -= 0.5 * delta
-    distance *= delta
-    return _reduced(xp.where(distance <= 0.5 * delta * delta, near, distance), reduction)
+    near = xp.minimum(distance, delta)
+    distance -= 0.5 * near
+    distance *= near
+    return _reduced(distance, reduction)
 
 
 def binary_cross_entropy(xp: ModuleType, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     """-(target * log(self) + (1 - target) * log(1 - self)), the logarithms held above -100."""
-    if not bool(((self >= 0) & (self <= 1)).all()):
+    if self.size and not (self.min() >= 0 and self.max() <= 1):  # nor NaN
         raise RuntimeError("all elements of input should be between 0 and 1")
     losses = xp.maximum(xp.log1p(-self), -100)
     losses = losses * (target - 1)

@@ -1,4 +1,4 @@
-"""Softmax and layer normalisation. Arrays come in the dtype that is computed in."""
+"""Softmax; normalisation of layers, batches and groups. Arrays come in the dtype that is computed in."""
 
 from __future__ import annotations
 
@@ -44,3 +44,93 @@ def layer_norm(
     if bias is not None:
         result += bias
     return result, mean, rstd
+
+
+def batch_norm_with_running(
+    xp: ModuleType,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """(input - mean) / sqrt(variance + eps) * weight + bias for each channel; the mean and the reciprocal deviation,
+    empty unless training; and the running statistics afterwards."""
+    if training:
+        result, mean, rstd, variance = _normalized_channels(xp, input, weight, bias, eps)
+        count = input.size // input.shape[1]
+        unbiased = xp.true_divide(variance * count, count - 1, dtype=variance.dtype)
+        running_mean = momentum * mean + (1 - momentum) * running_mean.reshape(-1)
+        running_var = momentum * unbiased + (1 - momentum) * running_var.reshape(-1)
+        return result, mean, rstd, running_mean, running_var
+    rstd = xp.reciprocal(xp.sqrt(running_var.reshape(-1) + eps))
+    result = xp.subtract(input, _per_channel(running_mean, input.ndim))
+    none = xp.empty(0, input.dtype)
+    return _scaled(xp, result, rstd, weight, bias), none, none, running_mean, running_var
+
+
+def batch_norm_of_input(
+    xp: ModuleType,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    """`batch_norm_with_running` without running statistics."""
+    return _normalized_channels(xp, input, weight, bias, eps)[:3]
+
+
+def _normalized_channels(
+    xp: ModuleType, input: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array, Array]:
+    over = (0, *range(2, input.ndim))
+    mean = input.mean(axis=over)
+    result = xp.subtract(input, _per_channel(mean, input.ndim))
+    variance = xp.square(result).mean(axis=over)
+    rstd = xp.reciprocal(xp.sqrt(variance + eps))
+    return _scaled(xp, result, rstd, weight, bias), mean, rstd, variance
+
+
+def _scaled(xp: ModuleType, centred: Array, rstd: Array, weight: Array | None, bias: Array | None) -> Array:
+    """Writes into `centred`."""
+    centred *= _per_channel(rstd if weight is None else rstd * weight.reshape(-1), centred.ndim)
+    if bias is not None:
+        centred += _per_channel(bias, centred.ndim)
+    return centred
+
+
+def _per_channel(values: Array, ndim: int) -> Array:
+    return values.reshape(-1, *(1,) * (ndim - 2))
+
+
+def group_norm_of_rows(
+    xp: ModuleType,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    """(input - mean) / sqrt(variance + eps) over each group of channels of each image, times weight plus bias of each
+    channel; also the mean and the reciprocal deviation."""
+    rows = input.reshape(N, group, C // group * HxW)
+    if not input.size:
+        return input, xp.zeros((N, group), input.dtype), xp.full((N, group), float("nan"), input.dtype)
+    mean = rows.mean(axis=2, keepdims=True)
+    centred = xp.subtract(rows, mean)
+    rstd = xp.reciprocal(xp.sqrt(xp.square(centred).mean(axis=2, keepdims=True) + eps))
+    centred *= rstd
+    result = centred.reshape(N, C, HxW)
+    if weight is not None:
+        result *= weight[:, None]
+    if bias is not None:
+        result += bias[:, None]
+    return result.reshape(input.shape), mean[..., 0], rstd[..., 0]

@@ -32,8 +32,8 @@ def uniform(
     source = generator or default_generator
     if self.dtype in COMPLEX:
         parts = source.uniform(2 * self.size, to_real(self.dtype), from_, to)
-        return _placed(xp, self, parts.view(self.dtype), out)
-    return _placed(xp, self, source.uniform(self.size, self.dtype, from_, to), out)
+        return placed(xp, self, parts.view(self.dtype), out)
+    return placed(xp, self, source.uniform(self.size, self.dtype, from_, to), out)
 
 
 def normal(
@@ -45,12 +45,13 @@ def normal(
     source = generator or default_generator
     if self.dtype in COMPLEX:
         parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
-        return _placed(xp, self, parts.view(self.dtype), out)
-    if (self if out is None else out).flags.c_contiguous:
-        return _placed(xp, self, source.normal(self.size, self.dtype, mean, std), out)
+        return placed(xp, self, parts.view(self.dtype), out)
+    target = new_or(xp, self, out)
+    if target.flags.c_contiguous:
+        return placed(xp, self, source.normal(self.size, self.dtype, mean, std), target)
     # Where the elements have gaps PyTorch draws them one by one, as it does for fewer than 16.
     few = [source.normal(min(15, self.size - i), self.dtype, mean, std) for i in range(0, self.size, 15)]
-    return _placed(xp, self, np.concatenate(few) if few else np.empty(0, self.dtype), out)
+    return placed(xp, self, np.concatenate(few) if few else np.empty(0, self.dtype), target)
 
 
 def random_between(
@@ -62,7 +63,7 @@ def random_between(
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={last + 1}")
     _check_bound("from", from_, self.dtype)
     _check_bound("to - 1", last, self.dtype)
-    return _placed(xp, self, (generator or default_generator).integers(self.size, from_, last + 1), out)
+    return placed(xp, self, (generator or default_generator).integers(self.size, from_, last + 1), out)
 
 
 def random_below(xp: ModuleType, self: Array, to: int, generator: Generator | None, out: Array | None = None) -> Array:
@@ -74,7 +75,7 @@ def random_of_dtype(xp: ModuleType, self: Array, generator: Generator | None, ou
     """Integers from 0 to the largest that the dtype counts to."""
     source = generator or default_generator
     words = source.raw64(self.size) if self.dtype in (float64, int64) else source.raw32(self.size).astype(np.uint64)
-    return _placed(xp, self, words % np.uint64(_largest_integer(self.dtype) + 1), out)
+    return placed(xp, self, words % np.uint64(_largest_integer(self.dtype) + 1), out)
 
 
 def _largest_integer(dtype: Any) -> int:
@@ -101,12 +102,12 @@ def bernoulli(xp: ModuleType, self: Array, generator: Generator | None, out: Arr
 
 def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | None, out: Array | None = None) -> Array:
     """1 with probability `p`, a number or an array that broadcasts to `self`; else 0."""
-    chances = np.asarray(p if xp is np or isinstance(p, (int, float)) else xp.asnumpy(p))
+    chances = np.asarray(p) if isinstance(p, (int, float)) else host(xp, p)
     if not bool(np.all((chances >= 0) & (chances <= 1))):
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
     compute = float64 if chances.dtype == float64 else float32
     target = xp.empty(self.shape, self.dtype) if out is None else out
-    drawn = _placed(
+    drawn = placed(
         np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None
     )
     target[...] = xp.asarray(drawn < chances)
@@ -122,7 +123,12 @@ def randperm(
     return xp.asarray((generator or default_generator).permutation(n))
 
 
-def _placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
+def host(xp: ModuleType, array: Array) -> Host:
+    """The array on the CPU."""
+    return np.asarray(array if xp is np else xp.asnumpy(array))
+
+
+def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
     """The values, one after another in the order in which TensorIterator visits the elements: that of memory."""
     target = new_or(xp, self, out)
     order = sorted(range(target.ndim), key=lambda dim: -abs(target.strides[dim]))

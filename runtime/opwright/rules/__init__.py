@@ -6,7 +6,9 @@ CPU kernels; errors carry its wording.
 
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten
+from opwright.rules.dropout import dropout_mask, native_dropout
+from opwright.rules.embedding import embedding
+from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
 from opwright.rules.losses import (
@@ -19,7 +21,16 @@ from opwright.rules.losses import (
     multilabel_loss,
     multilabel_marks,
 )
-from opwright.rules.normalization import layer_norm, layer_norm_statistics, normalized
+from opwright.rules.normalization import (
+    batch_norm,
+    batch_norm_statistics,
+    group_norm,
+    group_norm_statistics,
+    layer_norm,
+    layer_norm_statistics,
+    normalized,
+)
+from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     complex_of,
     masked,
@@ -32,30 +43,57 @@ from opwright.rules.pointwise import (
     where,
 )
 from opwright.rules.products import addmm, gufunc
+from opwright.rules.random import binomial, multinomial
+from opwright.rules.rearranging import (
+    block_diagonal,
+    channels_from_pixels,
+    flipped,
+    narrowed,
+    overlaid,
+    pixels_from_channels,
+    repeated,
+    rolled,
+    rotated,
+    shuffled,
+    triangle,
+    triangle_indices,
+    with_diagonal,
+)
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
-from opwright.rules.sorting import bucketize, histc, kthvalue, searchsorted, sort, topk
+from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
     "addmm",
     "arange",
+    "batch_norm",
+    "batch_norm_statistics",
     "binary_loss",
+    "binomial",
+    "block_diagonal",
     "bucketize",
     "cat",
+    "channels_from_pixels",
     "class_loss",
     "col2im",
     "complex_of",
     "convolution",
+    "dropout_mask",
+    "embedding",
     "empty",
     "expand_masks",
     "eye",
+    "flipped",
     "full",
     "gather",
     "glu",
+    "group_norm",
+    "group_norm_statistics",
     "gufunc",
     "histc",
+    "histogram",
     "im2col",
     "image_class_loss",
     "index",
@@ -77,23 +115,39 @@ __all__ = [
     "membership",
     "multilabel_loss",
     "multilabel_marks",
+    "multinomial",
+    "narrowed",
+    "native_dropout",
     "norm",
     "normalized",
+    "overlaid",
     "overwritten",
+    "padded",
+    "pixels_from_channels",
     "pointwise",
     "pool",
     "power_of_number",
     "power_to_number",
     "put",
     "reduce",
+    "reflected",
+    "repeated",
+    "replicated",
+    "rolled",
+    "rotated",
     "same_dtypes",
     "scaled",
     "scan",
     "scattered",
     "searchsorted",
+    "shuffled",
     "sort",
     "stack",
     "taken",
     "topk",
+    "triangle",
+    "triangle_indices",
     "where",
+    "window",
+    "with_diagonal",
 ]

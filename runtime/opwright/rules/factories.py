@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.devices import Device, as_device
-from opwright.dtypes import as_dtype, get_default_dtype, int64, to_complex
+from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_complex
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
@@ -124,3 +124,13 @@ def eye(n: int, m: int, *, dtype: object = None, device: object = None) -> Plan:
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return empty([n, m], dtype=dtype, device=device)
+
+
+def window(name: str, length: int, *, dtype: object = None, device: object = None) -> Plan:
+    """A window of `length` samples. Raises RuntimeError for a negative length or a dtype that is not floating."""
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    plan = empty([length], dtype=dtype, device=device)
+    if plan.dtype not in FLOATING:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {plan.dtype}")
+    return plan

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright import layouts
-from opwright.dtypes import as_dtype, opmath
+from opwright.dtypes import REDUCED, DType, as_dtype, float32, opmath
+from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+from opwright.rules.memory_formats import suggested_strides
 
 _normalized = Forms()
 
@@ -49,19 +51,92 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
             f"Given normalized_shape={list(last)}, expected input with shape [*, {', '.join(map(str, last))}], "
             f"but got input of size{list(input.shape)}"
         )
-    given = as_dtype(input.dtype)
+    return _normalized_plan(layouts.contiguous_strides(input.shape), input, weight, bias)
+
+
+def _normalized_plan(strides: Shape, *operands: Any) -> Plan:
+    """Shape and dtype of the first operand; the others are parameters, or None."""
+    shape, given = operands[0].shape, as_dtype(operands[0].dtype)
     check_accepted("floating", given)
+    statistics_dtype(*operands)
     compute = opmath(given)
-    operands = (input, weight, bias)
-    casts = tuple(each is not None and each.dtype is not compute for each in operands)
-    form = Form(input.shape, layouts.contiguous_strides(input.shape), given, given, compute, compute, casts)
-    return Plan(form, operands)
+    casts = tuple([each is not None and each.dtype is not compute for each in operands])
+    return Plan(Form(shape, strides, given, given, compute, compute, casts), operands)
 
 
-def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: Any = None) -> Plan:
-    """The mean, or the reciprocal deviation, of each normalised part of `input`; in the dtype of the weight, where
-    there is one."""
+def statistics_dtype(input: Any, *parameters: Any) -> DType:
+    """What means and deviations are kept in: the input's dtype, or float32 where the parameters of half and bfloat16
+    are. Raises RuntimeError for other mixtures."""
+    given = as_dtype(input.dtype)
+    kept = {as_dtype(each.dtype) for each in parameters if each is not None}
+    if kept <= {given}:
+        return given
+    if given in REDUCED and kept == {float32}:
+        return float32
+    names = ", ".join(sorted(map(str, kept)))
+    raise RuntimeError(f"mixed dtype: parameters of {names} do not go with an input of {given}")
+
+
+def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None) -> Plan:
+    """The mean, or the reciprocal deviation, of each normalised part of `input`."""
     split = input.ndim - len(normalized_shape)
-    shape = (*input.shape[:split], *(1,) * len(normalized_shape))
-    kept = as_dtype((input if weight is None else weight).dtype)
-    return Plan(Form(shape, layouts.contiguous_strides(shape), kept), (input,))
+    return _row_major(
+        input, (*input.shape[:split], *(1,) * len(normalized_shape)), statistics_dtype(input, weight, bias)
+    )
+
+
+def _row_major(input: Any, shape: Shape, dtype: DType) -> Plan:
+    return Plan(Form(shape, layouts.contiguous_strides(shape), dtype), (input,))
+
+
+def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool) -> Plan:
+    """(N, C, ...) normalised for each channel. Raises RuntimeError unless each parameter has an element per channel,
+    and where there is nothing to normalise by."""
+    channels = _channels(input)
+    named = (("weight", weight), ("bias", bias), ("running_mean", running_mean), ("running_var", running_var))
+    for name, each in named:
+        if each is not None and layouts.count(each.shape) != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements, but its size is {list(each.shape)}")
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+    if training and 0 in input.shape:
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    operands = (input, weight, bias, running_mean, running_var)
+    return _normalized_plan(suggested_strides(input.shape, input), *operands)
+
+
+def _channels(input: Any) -> int:
+    if input.ndim < 2:
+        raise IndexError(
+            f"expected a dimension of channels after the batch, but got an input of {input.ndim} dimensions"
+        )
+    channels: int = input.shape[1]
+    return channels
+
+
+def batch_norm_statistics(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool
+) -> Plan:
+    """The mean, or the reciprocal deviation, of each channel; nothing where running ones were used."""
+    kept = statistics_dtype(input, weight, bias, running_mean, running_var)
+    return _row_major(input, (_channels(input),) if training else (0,), kept)
+
+
+def group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> Plan:
+    """N images of C channels, normalised over `group` groups of these. Raises RuntimeError naming sizes that do not
+    fit."""
+    if layouts.count(input.shape) != N * C * HxW:
+        raise RuntimeError(f"an input of size {list(input.shape)} does not have {N} × {C} × {HxW} elements")
+    if group < 1 or C % group != 0:
+        raise RuntimeError(
+            f"the number of channels in input must be divisible by num_groups, but got {C} channels and {group} groups"
+        )
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and (each.ndim != 1 or each.shape[0] != C):
+            raise RuntimeError(f"{name} must be a vector of {C} elements, but its size is {list(each.shape)}")
+    return _normalized_plan(suggested_strides(input.shape, input), input, weight, bias)
+
+
+def group_norm_statistics(input: Any, weight: Any, bias: Any, N: int, group: int) -> Plan:
+    """The mean, or the reciprocal deviation, of each group of each image."""
+    return _row_major(input, (N, group), statistics_dtype(input, weight, bias))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opwright import layouts
-from opwright.dtypes import as_dtype, int32, int64, opmath
+from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
+from opwright.errors import DispatchError
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import NUMBERS, check_accepted, kept_strides, needs_cast
 from opwright.promotion import result_type
@@ -106,3 +107,28 @@ def histc(self: Any, bins: int) -> Plan:
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
     return Plan(Form((bins,), (1,), given), (self,))
+
+
+def histogram(self: Any, bins: Any, weight: Any, *, edges: bool = False) -> Plan:
+    """Counts in bins, or (`edges`) where these begin and end: `bins` is their number, or their edges.
+
+    Raises RuntimeError where shapes or dtypes do not fit together.
+    """
+    given = as_dtype(self.dtype)
+    check_accepted("floating", given)
+    if weight is not None and (weight.shape != self.shape or weight.dtype != self.dtype):
+        raise RuntimeError("histogram(): weight must have the shape and the dtype of the input")
+    count = _count_of_bins(bins, given)
+    if count <= 0:
+        raise RuntimeError(f"histogram(): bins must be > 0, but got {count}")
+    return Plan(Form((count + 1 if edges else count,), (1,), given), (self, bins, weight))
+
+
+def _count_of_bins(bins: Any, dtype: DType) -> Any:
+    if isinstance(bins, NUMBERS):
+        if dtype in REDUCED:
+            raise DispatchError(f"not implemented for {dtype}: expected float32 or float64")
+        return bins
+    if bins.ndim != 1 or bins.dtype != dtype:
+        raise RuntimeError("histogram(): edges of bins must have 1 dimension and the dtype of the input")
+    return bins.shape[0] - 1

@@ -1,0 +1,95 @@
+"""Functions whose signature is no operator's: what they return, or how many dimensions they mean, depends on an
+argument. They are PyTorch's, written over the operators, for Tensors and plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def _aten() -> Any:
+    from opwright.ops_namespace import ops
+
+    return ops.aten
+
+
+def unique(
+    input: Operand,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The unique elements in order, or the unique slices of `dim`; with them, in a tuple, where each input element's
+    equal stands among them (`return_inverse`) and how often each occurs (`return_counts`)."""
+    if dim is None:
+        found = _aten()._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = _aten().unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Operand, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements without those equal to the one before, or such slices of `dim`; more as in `unique`."""
+    found = _aten().unique_consecutive(input, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def _asked_for(found: tuple[Operand, Operand, Operand], inverse: bool, counts: bool) -> Any:
+    if not inverse and not counts:
+        return found[0]
+    return (found[0], *([found[1]] if inverse else []), *([found[2]] if counts else []))
+
+
+def norm(
+    input: Operand,
+    p: complex | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: Operand | None = None,
+    dtype: Any = None,
+) -> Any:
+    """The vector norm of order `p` over all dimensions, or those in `dim`; "fro" is the order 2.
+
+    Raises RuntimeError for any other text, the nuclear norm among them, and for "fro" over more than two dimensions.
+    """
+    if isinstance(p, str):
+        if p != "fro":
+            raise RuntimeError(f"norm: p must be a number or 'fro', but got {p!r}")
+        if dim is not None and not isinstance(dim, int) and len(dim) > 2:
+            raise RuntimeError(f"norm: the order 'fro' is for one or two dimensions, but got {len(dim)}")
+    order = 2 if p is None or isinstance(p, str) else p
+    options = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
+    return _aten().linalg_vector_norm(input, order, dim, keepdim, **options)
+
+
+class Functional:
+    """These functions as methods of Tensor, which is the only class that derives from it."""
+
+    __slots__ = ()
+
+    def unique(
+        self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
+        """As `opwright.unique`."""
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(
+        self, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
+        """As `opwright.unique_consecutive`."""
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def norm(
+        self,
+        p: complex | str | None = "fro",
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        dtype: Any = None,
+    ) -> Any:
+        """As `opwright.norm`."""
+        return norm(self, p, dim, keepdim, dtype=dtype)

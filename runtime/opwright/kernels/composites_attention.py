@@ -1,0 +1,127 @@
+"""Attention: softmax(query @ key.T * scale + mask) @ value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opwright
+from opwright.dtypes import REDUCED, as_dtype, bool_, float32
+
+Operand = Any
+
+
+def _safe_softmax(self: Operand, dim: int, dtype: Any) -> Operand:
+    """`softmax`, and 0 where all along `dim` is -infinity."""
+    aten = opwright.ops.aten
+    nothing = aten.all(aten.eq(self, float("-inf")), dim, True)
+    return aten.masked_fill(aten.softmax(self, dim, dtype), nothing, 0.0)
+
+
+def scaled_dot_product_attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Operand:
+    """Attention of (..., L, E) to (..., S, E) and (..., S, V). A bool mask says what counts, another is added."""
+    aten = opwright.ops.aten
+    _check_operands(query, key, value, attn_mask)
+    mask = None if attn_mask is None else _as_bias(attn_mask, query)
+    if mask is not None and is_causal:
+        mask = aten.add(mask, _causal_bias(query, key))
+        is_causal = False
+    return aten._scaled_dot_product_attention_math(
+        query, key, value, mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
+    )[0]
+
+
+def _check_operands(query: Operand, key: Operand, value: Operand, mask: Operand | None) -> None:
+    dtype = as_dtype(query.dtype)
+    if not dtype == as_dtype(key.dtype) == as_dtype(value.dtype):
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, "
+            f"but got {query.dtype}, {key.dtype} and {value.dtype}"
+        )
+    if any(len(each.shape) < 2 for each in (query, key, value)):
+        raise RuntimeError(
+            "Expected query, key, and value to be at least 2 dimensional, but got sizes "
+            f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
+        )
+    if mask is not None and as_dtype(mask.dtype) not in (bool_, float32, dtype):
+        raise RuntimeError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got {mask.dtype} and {dtype}"
+        )
+
+
+def _as_bias(mask: Operand, query: Operand) -> Operand:
+    if as_dtype(mask.dtype) != bool_:
+        return mask
+    aten = opwright.ops.aten
+    bias = aten.zeros_like(mask, dtype=as_dtype(query.dtype))
+    return aten.masked_fill_(bias, aten.logical_not(mask), float("-inf"))
+
+
+def _causal_bias(query: Operand, key: Operand) -> Operand:
+    """0 up to each place, -infinity behind it."""
+    aten = opwright.ops.aten
+    places = aten.new_full(query, [query.shape[-2], key.shape[-2]], float("-inf"))
+    return aten.triu(places, 1)
+
+
+def _scaled_dot_product_attention_math(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    attn_mask: Operand | None,
+    dropout_p: float,
+    is_causal: bool,
+    dropout_mask: Operand | None,
+    scale: float | None,
+    enable_gqa: bool,
+) -> tuple[Operand, Operand]:
+    """The attention and its weights; half and bfloat16 are computed in float32. `attn_mask` is added."""
+    aten = opwright.ops.aten
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+    given = as_dtype(query.dtype)
+    if given in REDUCED:
+        query, key, value = (aten.to(each, float32) for each in (query, key, value))
+        attn_mask = None if attn_mask is None else aten.to(attn_mask, float32)
+    if enable_gqa:
+        key, value = _repeated(key, query), _repeated(value, query)
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    # Half of the scale goes to each factor, so that their product does not overflow.
+    root = abs(factor) ** 0.5
+    scaled = aten.mul(query, -root if factor < 0 else root)
+    weights = aten.matmul(scaled, aten.mul(aten.transpose(key, -2, -1), root))
+    bias = _causal_bias(query, key) if is_causal else attn_mask
+    if bias is not None:
+        weights = aten.add(weights, bias)
+    weights = aten._safe_softmax(weights, -1)
+    used = weights
+    if dropout_mask is not None:
+        used, value = (
+            aten.masked_fill(weights, aten.logical_not(dropout_mask), 0.0),
+            aten.mul(value, 1 / (1 - dropout_p)),
+        )
+    elif dropout_p > 0:
+        used = aten.dropout(weights, dropout_p, True)
+    return aten.to(aten.matmul(used, value), given), aten.to(used, given)
+
+
+def _repeated(heads: Operand, query: Operand) -> Operand:
+    """Each head as often as it takes to have as many as the query."""
+    aten = opwright.ops.aten
+    if len(query.shape) < 3 or len(heads.shape) < 3 or query.shape[-3] % heads.shape[-3] != 0:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query, "
+            f"but got sizes {list(heads.shape)} and {list(query.shape)}"
+        )
+    times = query.shape[-3] // heads.shape[-3]
+    *before, count, length, width = heads.shape
+    repeated = aten.expand(aten.unsqueeze(heads, -3), [*before, count, times, length, width])
+    return aten.reshape(repeated, [*before, count * times, length, width])

@@ -1,0 +1,171 @@
+"""Factories that are made of others. They see what the caller passed: Tensors, or plain arrays, of any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
+from opwright.layouts import broadcast_shapes, contiguous_strides
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Number = complex
+
+
+# Written into a tensor that keeps its shape if it has as many elements
+
+
+def arange_out(start: Number, end: Number, step: Number, out: Operand) -> Operand:
+    """`arange` in the dtype of `out`."""
+    return _written(out, opwright.arange(start, end, step, dtype=out.dtype, device=_device(out)))
+
+
+def linspace_out(start: Number, end: Number, steps: int, out: Operand) -> Operand:
+    """`linspace` in the dtype of `out`."""
+    return _written(out, opwright.linspace(start, end, steps, dtype=out.dtype, device=_device(out)))
+
+
+def logspace_out(start: Number, end: Number, steps: int, base: float, out: Operand) -> Operand:
+    """`logspace` in the dtype of `out`."""
+    return _written(out, opwright.logspace(start, end, steps, base, dtype=out.dtype, device=_device(out)))
+
+
+def _device(out: Operand) -> Any:
+    return getattr(out, "device", None)
+
+
+def _written(out: Operand, made: Operand) -> Operand:
+    aten = opwright.ops.aten
+    if prod(out.shape) != prod(made.shape):
+        aten.resize_(out, made.shape)
+    return aten.copy_(out, aten.view(made, out.shape))
+
+
+# Ends that are tensors
+
+
+def linspace_between(
+    start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Operand:
+    """`linspace` with ends that are 0-dim tensors."""
+    first, last = _ends("linspace", start, end)
+    return opwright.linspace(first, last, steps, dtype=dtype, device=device)
+
+
+def logspace_between(
+    start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Operand:
+    """`logspace` with ends that are 0-dim tensors."""
+    first, last = _ends("logspace", start, end)
+    return opwright.logspace(first, last, steps, base, dtype=dtype, device=device)
+
+
+def _ends(name: str, *ends: Any) -> list[Any]:
+    numbers = []
+    for end in ends:
+        if isinstance(end, (bool, int, float, complex)):
+            numbers.append(end)
+            continue
+        if len(end.shape):
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {len(end.shape)}D")
+        numbers.append(opwright.ops.aten.item(end))
+    return numbers
+
+
+# Others
+
+
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Operand:
+    """A dense tensor with arbitrary contents whose dimensions lie in memory in this order, the slowest first."""
+    if len(size) != len(physical_layout):
+        raise RuntimeError(
+            f"Number of dimensions in size ({len(size)}) does not match the length of the physical_layout "
+            f"({len(physical_layout)})"
+        )
+    strides = [-1] * len(size)
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(f"Dimension out of range (expected 0 to {len(size) - 1}, but got {dim} at {place})")
+        if strides[dim] != -1:
+            raise RuntimeError(f"Duplicate dim not allowed: {dim}")
+        strides[dim] = 0
+    steps = contiguous_strides(tuple([size[dim] for dim in physical_layout]))
+    for dim, step in zip(physical_layout, steps, strict=True):
+        strides[dim] = step
+    return opwright.empty_strided(size, strides, dtype=dtype, device=device)
+
+
+def vander(x: Operand, N: int | None, increasing: bool) -> Operand:
+    """The powers of a vector's elements from 0 to N - 1, a row each; falling unless `increasing`."""
+    aten = opwright.ops.aten
+    if len(x.shape) != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    kept = as_dtype(x.dtype)
+    dtype = opwright.int64 if kept in INTEGRAL or kept == bool_ else kept
+    if not count:
+        return aten.new_empty(x, [x.shape[0], 0], dtype=dtype)
+    base = aten.expand(aten.unsqueeze(x, 1), [x.shape[0], count - 1])
+    powers = [aten.new_ones(x, [x.shape[0], 1], dtype=dtype), aten.cumprod(base, 1, dtype=dtype)]
+    made = aten.cat(powers, 1)
+    if increasing:
+        return made
+    return aten.stack(list(aten.unbind(made, 1))[::-1], 1)
+
+
+def fill_diagonal_(self: Operand, fill_value: Number, wrap: bool) -> Operand:
+    """A value at the places whose indices are all equal; `wrap` starts again below in a tall matrix."""
+    aten = opwright.ops.aten
+    shape = tuple(self.shape)
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and any(size != shape[0] for size in shape):
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if wrap and len(shape) == 2:
+        for first in range(0, shape[0], shape[1] + 1):
+            aten.fill_(aten.diagonal(aten.slice(self, 0, first, first + shape[1])), fill_value)
+        return self
+    found = aten.diagonal(self)
+    for _ in shape[2:]:
+        found = aten.diagonal(found, 0, 0, -1)
+    aten.fill_(found, fill_value)
+    return self
+
+
+# Random numbers around others
+
+
+def normal_around(mean: Any, std: Any, generator: Any) -> Operand:
+    """Normal numbers, each with its own mean or standard deviation; one of them may be a number."""
+    like = std if isinstance(mean, float) else mean
+    return _around(opwright.ops.aten.new_empty(like, _shape_of(mean, std)), mean, std, generator)
+
+
+def normal_around_out(mean: Any, std: Any, generator: Any, out: Operand) -> Operand:
+    """`normal_around` into `out`, which has to have the shape of the means where `std` is a number, as in PyTorch."""
+    if not isinstance(std, float):
+        opwright.ops.aten.resize_(out, _shape_of(mean, std))
+    return _around(out, mean, std, generator)
+
+
+def _shape_of(*given: Any) -> list[int]:
+    return list(broadcast_shapes([tuple(each.shape) for each in given if not isinstance(each, float)]))
+
+
+def _around(made: Operand, mean: Any, std: Any, generator: Any) -> Operand:
+    aten = opwright.ops.aten
+    if isinstance(std, float):
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    elif as_dtype(std.dtype) in COMPLEX:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    elif aten.item(aten.any(aten.lt(std, 0))):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    aten.normal_(made, 0.0, 1.0, generator=generator)
+    return aten.add_(aten.mul_(made, std), mean)

@@ -1,0 +1,77 @@
+"""Linear and bilinear layers, and classes as unit vectors."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import opwright
+from opwright.dtypes import as_dtype, int64
+
+Operand = Any
+
+
+def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
+    """input @ weight.T + bias, over the last dimension."""
+    aten = opwright.ops.aten
+    if not input.shape or not weight.shape:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {len(input.shape)}D and "
+            f"{len(weight.shape)}D"
+        )
+    turned = aten.t(weight)
+    if bias is None:
+        return aten.matmul(input, turned)
+    if len(input.shape) == 2:
+        return aten.addmm(bias, input, turned)
+    product = aten.matmul(input, turned)
+    if as_dtype(bias.dtype) != as_dtype(product.dtype):
+        raise RuntimeError(f"bias and input must have one dtype, but got {bias.dtype} and {product.dtype}")
+    return aten.add_(product, bias)
+
+
+def bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None) -> Operand:
+    """input1 @ weight[k] @ input2 for each k, plus bias[k]: over the last dimensions of the inputs."""
+    aten = opwright.ops.aten
+    _check_bilinear(input1, input2, weight, bias)
+    *batch, first = input1.shape
+    second, kept = input2.shape[-1], weight.shape[0]
+    rows = aten.reshape(input1, [prod(batch), first])
+    matrices = aten.reshape(aten.permute(weight, [1, 0, 2]), [first, kept * second])
+    products = aten.view(aten.mm(rows, matrices), [prod(batch), kept, second])
+    columns = aten.reshape(input2, [prod(batch), second, 1])
+    result = aten.reshape(aten.bmm(products, columns), [*batch, kept])
+    return result if bias is None else aten.add(result, bias)
+
+
+def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Operand | None) -> None:
+    sizes = f"input1 {list(input1.shape)}, input2 {list(input2.shape)}, weight {list(weight.shape)}"
+    if len(weight.shape) != 3 or not input1.shape or len(input1.shape) != len(input2.shape):
+        raise RuntimeError(f"bilinear(): expected inputs of as many dimensions and a weight of 3, but got {sizes}")
+    if tuple(input1.shape[:-1]) != tuple(input2.shape[:-1]):
+        raise RuntimeError(f"bilinear(): the dimensions before the last do not match: {sizes}")
+    if input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
+        raise RuntimeError(f"bilinear(): the last dimensions do not match those of the weight: {sizes}")
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(f"bilinear(): expected a bias of {weight.shape[0]} elements, got {list(bias.shape)}")
+
+
+def one_hot(self: Operand, num_classes: int) -> Operand:
+    """1 at the place that each element names, of `num_classes` (-1: as many as are needed), else 0; int64."""
+    aten: Any = opwright.ops.aten
+    if as_dtype(self.dtype) is not int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
+    if 0 in self.shape:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    else:
+        if aten.item(aten.min(self)) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        largest = aten.item(aten.max(self))
+        if num_classes == -1:
+            num_classes = largest + 1
+        elif num_classes <= largest:
+            raise RuntimeError(f"Class values must be smaller than num_classes, but got {largest} of {num_classes}")
+    device = self.device if isinstance(self, opwright.Tensor) else None
+    classes = opwright.arange(num_classes, device=device)
+    return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)

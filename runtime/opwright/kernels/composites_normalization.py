@@ -1,0 +1,168 @@
+"""Normalisation over other operators: running statistics updated, layouts of channels, root mean squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, as_dtype, float64, opmath, to_real
+from opwright.operands import check_accepted
+
+Operand = Any
+Results = tuple[Operand, Operand, Operand]
+
+
+def native_batch_norm(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Results:
+    """Each channel normalised, by its running statistics unless training, which updates those that are given."""
+    aten = opwright.ops.aten
+    if running_mean is None and running_var is None:
+        return aten._native_batch_norm_legit(input, weight, bias, training, momentum, eps)
+    if running_mean is None or running_var is None:
+        raise RuntimeError("running_mean and running_var must both be given, or neither")
+    return _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _native_batch_norm_legit(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand,
+    running_var: Operand,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Results:
+    """`native_batch_norm` with running statistics, which training updates."""
+    aten = opwright.ops.aten
+    parameters = (weight, bias, running_mean, running_var)
+    result, mean, rstd, *running = aten._native_batch_norm_legit_functional(input, *parameters, training, momentum, eps)
+    if training:
+        aten.copy_(running_mean, running[0])
+        aten.copy_(running_var, running[1])
+    return result, mean, rstd
+
+
+def _native_batch_norm_legit_no_training(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand,
+    running_var: Operand,
+    momentum: float,
+    eps: float,
+) -> Results:
+    """`native_batch_norm` by the running statistics."""
+    aten = opwright.ops.aten
+    parameters = (weight, bias, running_mean, running_var)
+    result, mean, rstd, _, _ = aten._native_batch_norm_legit_functional(input, *parameters, False, momentum, eps)
+    return result, mean, rstd
+
+
+def batch_norm(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Operand:
+    """Each channel normalised; of nothing comes nothing."""
+    aten = opwright.ops.aten
+    if 0 in input.shape and len(input.shape) > 1:
+        return aten.clone(input)
+    parameters = (weight, bias, running_mean, running_var)
+    return aten.native_batch_norm(input, *parameters, training, momentum, eps)[0]
+
+
+def instance_norm(
+    input: Operand,
+    weight: Operand | None,
+    bias: Operand | None,
+    running_mean: Operand | None,
+    running_var: Operand | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Operand:
+    """Each channel of each image normalised: a batch of one, with as many channels as there were in all images."""
+    aten: Any = opwright.ops.aten
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if len(input.shape) < 2:
+        raise IndexError(f"instance_norm expects a batch and channels, but got an input of size {list(input.shape)}")
+    batch, channels, *sizes = input.shape
+    parameters = [
+        None if each is None else aten.reshape(aten.expand(each, [batch, channels]), [batch * channels])
+        for each in (weight, bias, running_mean, running_var)
+    ]
+    rows = aten.view(aten.contiguous(input), [1, batch * channels, *sizes])
+    result = aten.batch_norm(rows, *parameters, use_input_stats, momentum, eps, cudnn_enabled)
+    for running, each in ((running_mean, parameters[2]), (running_var, parameters[3])):
+        if running is not None and use_input_stats:
+            aten.copy_(running, aten.mean(aten.view(each, [batch, channels]), [0], False))
+    return aten.view(result, list(input.shape))
+
+
+def group_norm(
+    input: Operand, num_groups: int, weight: Operand | None, bias: Operand | None, eps: float, cudnn_enabled: bool
+) -> Operand:
+    """(N, C, ...) normalised over `num_groups` groups of channels."""
+    if len(input.shape) < 2:
+        raise IndexError(f"group_norm expects a batch and channels, but got an input of size {list(input.shape)}")
+    if num_groups < 1:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    batch, channels, *sizes = input.shape
+    aten = opwright.ops.aten
+    return aten.native_group_norm(input, weight, bias, batch, channels, prod(sizes), num_groups, eps)[0]
+
+
+def rms_norm(input: Operand, normalized_shape: Sequence[int], weight: Operand | None, eps: float | None) -> Operand:
+    """The last dimensions divided by the root of their mean square."""
+    last, ndim = tuple(normalized_shape), len(input.shape)
+    if ndim < len(last):
+        raise ValueError(f"Input tensor must have at least {len(last)} dimensions, but got {ndim}")
+    if not last or tuple(input.shape[ndim - len(last) :]) != last:
+        raise RuntimeError(
+            f"Given normalized_shape={list(last)}, expected it to be the last dimensions of the input, "
+            f"but got input of size {list(input.shape)}"
+        )
+    if weight is not None and tuple(weight.shape) != last:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
+            f"and normalized_shape = {list(last)}"
+        )
+    return _fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+def _fused_rms_norm(
+    input: Operand, normalized_shape: Sequence[int], weight: Operand | None, eps: float | None
+) -> tuple[Operand, Operand]:
+    """`rms_norm`, and the reciprocals of the roots; `eps` is the precision of what is computed in unless given."""
+    aten = opwright.ops.aten
+    given = as_dtype(input.dtype)
+    check_accepted("floating complex", given)
+    compute = opmath(given)
+    if eps is None:
+        eps = 2.0**-52 if (to_real(compute) if compute in COMPLEX else compute) is float64 else 2.0**-23
+    exact = aten.to(input, compute)
+    over = list(range(len(input.shape) - len(normalized_shape), len(input.shape)))
+    rrms = aten.rsqrt(aten.add(aten.mean(aten.mul(exact, exact), over, True), eps))
+    result = aten.mul(exact, rrms)
+    if weight is not None:
+        result = aten.mul(result, weight)
+    return aten.to(result, given), rrms

@@ -1,0 +1,58 @@
+"""Padding: a copy with more places at the borders of its last dimensions, or with fewer where a size is negative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from opwright import rules
+from opwright.dtypes import checked_scalar
+from opwright.storage import new_array
+
+Array = Any
+
+
+def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex) -> Array:
+    """`constant_pad_nd`: new places hold `value`. Raises RuntimeError where the dtype cannot."""
+    inner, grown = _cropped(self, pad)
+    if all(pair == (0, 0) for pair in grown):
+        return inner
+    plan = rules.padded(self, pad)
+    result = new_array(plan.shape, plan.strides, self.dtype, self)
+    number = checked_scalar(value, self.dtype)
+    # Each border once, as long as what the dimensions before it have left; then the inside.
+    place: tuple[slice, ...] = ()
+    for dim, (before, after) in enumerate(grown):
+        end = result.shape[dim] - after
+        result[(*place, slice(0, before))] = number
+        result[(*place, slice(end, None))] = number
+        place = (*place, slice(before, end))
+    result[place] = inner
+    return result
+
+
+def reflection_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
+    """`reflection_pad1d`, `2d`, `3d`: new places mirror the ones inside, without the border itself."""
+    inner, grown = _cropped(self, padding)
+    return xp.pad(inner, grown, mode="reflect")
+
+
+def replication_pad(xp: ModuleType, self: Array, padding: Sequence[int]) -> Array:
+    """`replication_pad1d`, `2d`, `3d`: new places repeat the border."""
+    inner, grown = _cropped(self, padding)
+    return xp.pad(inner, grown, mode="edge")
+
+
+def _cropped(self: Array, pad: Sequence[int]) -> tuple[Array, list[tuple[int, int]]]:
+    """The part of the array that stays, and what comes before and after it in each dimension."""
+    pairs = [(0, 0)] * self.ndim
+    for at in range(len(pad) // 2):
+        pairs[-1 - at] = (pad[2 * at], pad[2 * at + 1])
+    index = tuple(
+        [
+            slice(-before if before < 0 else 0, size + after if after < 0 else size)
+            for size, (before, after) in zip(self.shape, pairs, strict=True)
+        ]
+    )
+    return self[index], [(before if before > 0 else 0, after if after > 0 else 0) for before, after in pairs]

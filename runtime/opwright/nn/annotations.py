@@ -1,0 +1,10 @@
+"""What functions here take: Tensors or plain arrays, all of one kind; the result is of that kind."""
+
+from typing import Any, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+
+from opwright.tensor import Tensor
+
+A = TypeVar("A", Tensor, NDArray[Any])
+Flag: TypeAlias = bool | None  # of those that `reduction` has replaced

@@ -1,0 +1,234 @@
+"""Losses of two arrays, element by element. `reduction` is "none", "mean" or "sum"; `size_average` and `reduce` are
+its deprecated flags."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import opwright
+from opwright import layouts
+from opwright.nn.annotations import A, Flag
+from opwright.nn.reductions import reduced, reduction_number
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+]
+
+
+def mse_loss(
+    input: A,
+    target: A,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: A | None = None,
+) -> A:
+    """The squared distance; a weighted mean is divided by the sum of the weights."""
+    number = reduction_number(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return opwright.mse_loss(input, target, number)
+    return _weighted(opwright.mse_loss(input, target, 0), weight, number)
+
+
+def l1_loss(
+    input: A,
+    target: A,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: A | None = None,
+) -> A:
+    """The distance; a weighted mean is divided by the sum of the weights."""
+    number = reduction_number(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return opwright.l1_loss(input, target, number)
+    return _weighted(opwright.l1_loss(input, target, 0), weight, number)
+
+
+def smooth_l1_loss(
+    input: A,
+    target: A,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> A:
+    """The distance, squared and divided by 2 * beta where it is below beta."""
+    number = reduction_number(reduction, size_average, reduce)
+    input, target = _broadcast(input, target)
+    return opwright.smooth_l1_loss(input, target, number, beta) if beta else opwright.l1_loss(input, target, number)
+
+
+def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0, weight: A | None = None) -> A:
+    """Half the squared distance, linear in the distance from delta on; a weighted mean is over all elements."""
+    number = reduction_number(reduction)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return opwright.huber_loss(input, target, number, delta)
+    losses = opwright.huber_loss(input, target, 0, delta)
+    _check_weight(losses, weight)
+    result: A = reduced(opwright.mul(losses, weight), number)
+    return result
+
+
+def _broadcast(input: A, target: A) -> tuple[A, A]:
+    """Both in the shape that they broadcast to, with a warning where they differ."""
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({list(target.shape)}) that is different to the input size ({list(input.shape)}). This "
+        "will likely lead to incorrect results due to broadcasting.",
+        stacklevel=3,
+    )
+    shape = list(layouts.broadcast_shapes([tuple(input.shape), tuple(target.shape)]))
+    return opwright.ops.aten.expand(input, shape), opwright.ops.aten.expand(target, shape)
+
+
+def _check_weight(input: Any, weight: Any) -> None:
+    if weight.shape != input.shape:
+        raise ValueError(f"weight and input must have one shape, but have {list(weight.shape)} and {list(input.shape)}")
+
+
+def _weighted(losses: A, weight: A, number: int) -> A:
+    _check_weight(losses, weight)
+    weighted = opwright.mul(losses, weight)
+    if number == 1:
+        return opwright.div(opwright.sum(weighted), opwright.sum(weight))
+    result: A = reduced(weighted, number)
+    return result
+
+
+def binary_cross_entropy(
+    input: A,
+    target: A,
+    weight: A | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> A:
+    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities of one shape."""
+    number = reduction_number(reduction, size_average, reduce)
+    _check_one_shape(input, target)
+    if weight is not None:
+        shape = layouts.broadcast_shapes([tuple(target.shape), tuple(weight.shape)])
+        weight = opwright.ops.aten.expand(weight, list(shape))
+    return opwright.binary_cross_entropy(input, target, weight, number)
+
+
+def binary_cross_entropy_with_logits(
+    input: A,
+    target: A,
+    weight: A | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    pos_weight: A | None = None,
+) -> A:
+    """`binary_cross_entropy` of sigmoid(input), in one step that loses no digits."""
+    number = reduction_number(reduction, size_average, reduce)
+    _check_one_shape(input, target)
+    return opwright.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
+
+
+def _check_one_shape(input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
+
+
+def kl_div(
+    input: A,
+    target: A,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> A:
+    """The divergence of a distribution, given by logarithms, from the target; "batchmean" divides the sum by the
+    batch size, as the definition does."""
+    by_batch = reduction == "batchmean"
+    number = reduction_number("sum" if by_batch else reduction, size_average, reduce)
+    result = opwright.kl_div(input, target, number, log_target=log_target)
+    return opwright.div(result, input.shape[0]) if by_batch and len(input.shape) else result
+
+
+def soft_margin_loss(input: A, target: A, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> A:
+    """log(1 + exp(-target * input))."""
+    return opwright.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
+
+
+def hinge_embedding_loss(
+    input: A,
+    target: A,
+    margin: float = 1.0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> A:
+    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    number = reduction_number(reduction, size_average, reduce)
+    return opwright.hinge_embedding_loss(input, target, margin, number)
+
+
+def poisson_nll_loss(
+    input: A,
+    target: A,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Flag = None,
+    eps: float = 1e-8,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> A:
+    """Minus the logarithm of the Poisson probability of the target."""
+    number = reduction_number(reduction, size_average, reduce)
+    return opwright.poisson_nll_loss(input, target, log_input, full, eps, number)
+
+
+def gaussian_nll_loss(
+    input: A, target: A, var: A | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> A:
+    """Minus the logarithm of the normal density of the target, the variance held above `eps`.
+
+    Raises ValueError where the variance is negative or does not fit the shape of `input`.
+    """
+    variance = _variance(input, var)
+    number = reduction_number(reduction)
+    held = opwright.clamp(variance, min=eps)
+    distance = opwright.sub(input, target)
+    squares = opwright.div(opwright.mul(distance, distance), held)
+    losses = opwright.mul(opwright.add(opwright.log(held), squares), 0.5)
+    if full:
+        losses = opwright.add(losses, 0.5 * math.log(2 * math.pi))
+    result: A = reduced(losses, number)
+    return result
+
+
+def _variance(input: Any, var: Any) -> Any:
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        return opwright.full_like(input, var)
+    if bool(opwright.any(opwright.lt(var, 0))):
+        raise ValueError("var has negative entry/entries")
+    shape, given = tuple(input.shape), tuple(var.shape)
+    if given == shape:
+        return var
+    if given == shape[:-1]:
+        return opwright.unsqueeze(var, -1)
+    if len(given) == len(shape) and sum(size for full, size in zip(shape, given, strict=True) if full != size) == 1:
+        return var
+    raise ValueError(f"var of shape {list(given)} does not fit input of shape {list(shape)}")

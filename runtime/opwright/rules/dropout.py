@@ -1,0 +1,25 @@
+"""What dropout gives: the elements, and which of them were kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright.dtypes import as_dtype, bool_
+from opwright.metadata import Plan
+from opwright.operands import check_accepted
+from opwright.rules.factories import like
+
+
+def native_dropout(input: Any, train: bool | None) -> Plan:
+    """Like `input`; RuntimeError for integers, which cannot be scaled, unless nothing is dropped."""
+    if train is None or train:
+        try:
+            check_accepted("floating complex", as_dtype(input.dtype))
+        except RuntimeError:
+            raise RuntimeError(f"dropout scales what it keeps, which {input.dtype} cannot hold") from None
+    return like(input)
+
+
+def dropout_mask(input: Any) -> Plan:
+    """A bool for each element."""
+    return like(input, dtype=bool_)

@@ -1,0 +1,24 @@
+"""Rows of a table by their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright import layouts
+from opwright.dtypes import as_dtype, int32, int64
+from opwright.metadata import Form, Plan
+
+
+def embedding(weight: Any, indices: Any) -> Plan:
+    """A row of `weight` for each index: the shape of `indices`, and the length of a row. Contiguous."""
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but its size is {list(weight.shape)}")
+    check_indices(indices)
+    shape = (*indices.shape, weight.shape[1])
+    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(weight.dtype)), (weight, indices))
+
+
+def check_indices(indices: Any) -> None:
+    """Raise RuntimeError unless they are int32 or int64."""
+    if indices.dtype not in (int64, int32):
+        raise RuntimeError(f"Expected indices to be int64 or int32; but got {indices.dtype} instead")

@@ -1,0 +1,199 @@
+"""Copies that rearrange, repeat or frame the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright import layouts
+from opwright.devices import element_strides
+from opwright.dtypes import as_dtype
+from opwright.layouts import Shape
+from opwright.metadata import Form, Plan
+from opwright.operands import kept_strides, suggested_strides
+from opwright.promotion import result_type
+from opwright.rules.factories import empty
+
+
+def flipped(self: Any, dims: Sequence[int]) -> Plan:
+    """`self` with some dimensions in reverse order: its shape, and the strides of `empty_like`."""
+    if dims:
+        layouts.wrap_dims(dims, self.ndim)
+    return _plan(self, self.shape, kept_strides(self))
+
+
+def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
+    """`self` with its elements moved along `dims`, those that fall off coming in at the other end; along all of them
+    in row-major order where there are none. Contiguous, channels last like `self`."""
+    if not shifts:
+        raise RuntimeError("roll: expected at least one shift")
+    if len(dims) != len(shifts) and (dims or len(shifts) > 1):
+        raise RuntimeError(f"roll: {len(shifts)} shifts and {len(dims)} dims do not go together")
+    if layouts.is_empty(self.shape):
+        return _plan(self, self.shape, kept_strides(self))
+    if dims and not self.ndim:
+        raise IndexError(f"roll: dims {list(dims)} of a 0-dim tensor")
+    for dim in dims:
+        layouts.wrap_dim(dim, self.ndim)
+    return _plan(self, self.shape, suggested_strides(self, self.shape) if dims else None)
+
+
+def rotated(self: Any, k: int, dims: Sequence[int]) -> Plan:
+    """`self` turned by `k` right angles in the plane of two dimensions: flipped, and transposed if `k` is odd."""
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected 2 dims to rotate, but got {len(dims)}")
+    if self.ndim < 2:
+        raise RuntimeError(f"rot90: expected at least 2 dimensions, but got {self.ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == self.ndim:
+        raise RuntimeError(f"rot90: expected two different dims, but got {list(dims)}")
+    first, second = (layouts.wrap_dim(dim, self.ndim) for dim in dims)
+    if k % 4 == 0:
+        return _plan(self, self.shape)
+    strides = kept_strides(self)
+    if k % 2 == 0:
+        return _plan(self, self.shape, strides)
+    return _plan(self, _swapped(self.shape, first, second), _swapped(strides, first, second))
+
+
+def _swapped(sizes: Shape, first: int, second: int) -> Shape:
+    swapped = list(sizes)
+    swapped[first], swapped[second] = swapped[second], swapped[first]
+    return tuple(swapped)
+
+
+def repeated(self: Any, repeats: Sequence[int]) -> Plan:
+    """`self` so many times along each dimension; more repeats than dimensions are new ones in front. Contiguous."""
+    new = len(repeats) - self.ndim
+    if new < 0:
+        raise RuntimeError(f"repeat: {len(repeats)} repeats are fewer than the tensor's {self.ndim} dimensions")
+    if any(each < 0 for each in repeats):
+        raise RuntimeError(f"repeat: expected repeats that are not negative, but got {list(repeats)}")
+    sizes = [size * times for size, times in zip(self.shape, repeats[new:], strict=True)]
+    return _plan(self, (*repeats[:new], *sizes))
+
+
+def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
+    """`length` places of `dim` from `start` on, as a contiguous copy."""
+    if not self.ndim:
+        raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
+    dim = layouts.wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow_copy: length must not be negative")
+    if not -size <= start <= size:
+        raise IndexError(f"narrow_copy: start {start} is out of range for dimension {dim} of size {size}")
+    if (start + size if start < 0 else start) + length > size:
+        raise RuntimeError(f"narrow_copy: start {start} and length {length} exceed dimension {dim} of size {size}")
+    return _plan(self, (*self.shape[:dim], length, *self.shape[dim + 1 :]))
+
+
+def overlaid(self: Any, src: Any) -> Plan:
+    """`self` with another array in place of a part of it: its shape and strides, gaps included, but no overlaps."""
+    strides = element_strides(self)
+    overlaps = layouts.may_overlap_itself(self.shape, strides)
+    return Plan(
+        Form(self.shape, kept_strides(self) if overlaps else strides, as_dtype(self.dtype)),
+        (self, src),
+    )
+
+
+def with_diagonal(self: Any, offset: int, dim1: int, dim2: int) -> Plan:
+    """Matrices, in two new dimensions, with the last dimension of `self` on a diagonal."""
+    ndim = self.ndim + 1
+    first, second = layouts.wrap_dim(dim1, ndim), layouts.wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diag_embed: expected two different dimensions, but got {dim1} and {dim2}")
+    if not self.ndim:
+        raise IndexError("diag_embed: expected at least one dimension, but got a 0-dim tensor")
+    size = self.shape[-1] + abs(offset)
+    rest = iter(self.shape[:-1])
+    return _plan(self, tuple([size if dim in (first, second) else next(rest) for dim in range(ndim)]))
+
+
+def block_diagonal(tensors: Sequence[Any]) -> Plan:
+    """Matrices along the diagonal of one, promoted together; a vector is a row, a number a 1 × 1 matrix."""
+    rows = columns = 0
+    for place, tensor in enumerate(tensors):
+        if tensor.ndim > 2:
+            raise RuntimeError(f"block_diag: expected at most 2 dimensions, but input {place} has {tensor.ndim}")
+        rows += tensor.shape[0] if tensor.ndim == 2 else 1
+        columns += tensor.shape[-1] if tensor.ndim else 1
+    common = result_type(*tensors)
+    casts = tuple([tensor.dtype is not common for tensor in tensors])
+    shape = (rows, columns)
+    return Plan(Form(shape, layouts.contiguous_strides(shape), common, casts=casts), tensors)
+
+
+def triangle(self: Any) -> Plan:
+    """The lower or the upper triangle of matrices: the shape of `self`, contiguous."""
+    if self.ndim < 2:
+        raise RuntimeError(f"tril and triu expect at least 2 dimensions, but got {self.ndim}")
+    return _plan(self, self.shape)
+
+
+def triangle_indices(row: int, col: int, offset: int, *, upper: bool, dtype: object, device: object) -> Plan:
+    """The row and the column of each element of a triangle: two rows of int64, or of another integer dtype."""
+    if row < 0 or col < 0:
+        raise RuntimeError(f"expected sizes that are not negative, but got {row} rows and {col} columns")
+    below = _triangle_size(row, col, offset - 1 if upper else offset)
+    return empty([2, row * col - below if upper else below], dtype=dtype, device=device)
+
+
+def _triangle_size(rows: int, columns: int, offset: int) -> int:
+    """The number of elements on and below a diagonal."""
+    # Row i has offset + 1 + i of them, at least none and at most all: a trapezium, and then full rows.
+    first = offset + 1
+    skipped = -first if first < 0 else 0
+    if skipped >= rows:
+        return 0
+    start = first + skipped
+    if start >= columns:
+        return (rows - skipped) * columns
+    growing = columns - start
+    if growing > rows - skipped:
+        growing = rows - skipped
+    return growing * start + growing * (growing - 1) // 2 + (rows - skipped - growing) * columns
+
+
+def shuffled(self: Any, groups: int) -> Plan:
+    """The channels of `groups` groups in turn (`channel_shuffle`): the shape of `self`, channels last like it."""
+    if self.ndim < 3:
+        raise RuntimeError(f"channel_shuffle: expected more than 2 dimensions, but got {self.ndim}")
+    if groups <= 0:
+        raise RuntimeError(f"channel_shuffle: the number of groups must be positive, but is {groups}")
+    if self.shape[1] % groups != 0:
+        raise RuntimeError(f"channel_shuffle: {self.shape[1]} channels do not divide into {groups} groups")
+    return _plan(self, self.shape, suggested_strides(self, self.shape))
+
+
+def pixels_from_channels(self: Any, factor: int) -> Plan:
+    """`pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
+    channels, height, width = _image(self, factor, "pixel_shuffle")
+    if channels % (factor * factor) != 0:
+        raise RuntimeError(f"pixel_shuffle: {channels} channels are no multiple of the square of factor {factor}")
+    shape = (*self.shape[:-3], channels // (factor * factor), height * factor, width * factor)
+    return _plan(self, shape, suggested_strides(self, shape))
+
+
+def channels_from_pixels(self: Any, factor: int) -> Plan:
+    """`pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
+    channels, height, width = _image(self, factor, "pixel_unshuffle")
+    for name, size in (("height", height), ("width", width)):
+        if size % factor != 0:
+            raise RuntimeError(f"pixel_unshuffle: {name} {size} is no multiple of factor {factor}")
+    shape = (*self.shape[:-3], channels * factor * factor, height // factor, width // factor)
+    return _plan(self, shape, suggested_strides(self, shape))
+
+
+def _image(self: Any, factor: int, name: str) -> Shape:
+    if self.ndim < 3:
+        raise RuntimeError(f"{name}: expected at least 3 dimensions, but got {self.ndim}")
+    if factor <= 0:
+        raise RuntimeError(f"{name}: expected a positive factor, but got {factor}")
+    sizes: Shape = self.shape[-3:]
+    return sizes
+
+
+def _plan(self: Any, shape: Shape, strides: Shape | None = None) -> Plan:
+    steps = layouts.contiguous_strides(shape) if strides is None else strides
+    return Plan(Form(shape, steps, as_dtype(self.dtype)), (self,))

@@ -1,0 +1,52 @@
+"""Symbolic sizes: a ShapeEnv makes symbols for the sizes of inputs, records the guards that branches on them need, and
+tells what holds for all sizes.
+
+The numbers themselves, and the questions to ask of sizes, are in `opwright.sizes` and under `opwright`. sympy is
+imported when the first ShapeEnv is made.
+"""
+
+from opwright.errors import GuardOnDataDependentError
+from opwright.sizes import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    check,
+    check_is_size,
+    guard_or_false,
+    guard_or_true,
+    statically_known_true,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
+from opwright.symbolic.locations import Location
+from opwright.symbolic.shape_env import DeferredAssertion, Guard, ShapeEnv
+
+__all__ = [
+    "DeferredAssertion",
+    "Guard",
+    "GuardOnDataDependentError",
+    "Location",
+    "ShapeEnv",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "check",
+    "check_is_size",
+    "guard_or_false",
+    "guard_or_true",
+    "statically_known_true",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
+]

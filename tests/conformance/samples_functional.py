@@ -1,0 +1,256 @@
+"""Calls of the functions of `nn.functional`, for one dtype of floating-point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import product
+
+import numpy as np
+from sampling import FLOAT16, FLOAT64, INT64, Sample, make, sample
+
+DType = np.dtype
+Samples = Callable[..., Iterable[Sample]]  # of a dtype
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def activation(*more: dict[str, object], dtype: DType) -> Iterator[Sample]:
+    """With each set of arguments, in a new array and in place."""
+    array = make((2, 4, 6), dtype)
+    yield from (sample(each, **given) for each in (array, array.transpose(2, 0, 1)) for given in ({}, *more))
+
+
+def in_place(*more: dict[str, object], dtype: DType) -> Iterator[Sample]:
+    yield from activation(*more, {"inplace": True}, dtype=dtype)
+    yield from (sample(make((3,), dtype), inplace=True, **given) for given in more)
+
+
+def normalized(dtype: DType) -> Iterator[Sample]:
+    for shape in ((4,), (3, 4), (2, 3, 4), (2, 3, 4, 5)):
+        yield from (sample(make(shape, dtype), dim) for dim in (None, 0, -1))
+    yield from (sample(make((3, 4), dtype), 1, dtype=other) for other in (FLOAT64, FLOAT16))
+
+
+def loss(*more: dict[str, object], target: Callable[..., np.ndarray] = make, dtype: DType) -> Iterator[Sample]:
+    """Two arrays with each reduction and set of arguments, and with the flags of old."""
+    first, second = target((3, 4), dtype), target((3, 4), dtype, seed=1)
+    for given, reduction in product(({}, *more), REDUCTIONS):
+        yield Sample((first, second), {"reduction": reduction, **given})
+    yield sample(first, second)
+    yield sample(first, second, reduction="average")
+
+
+def flagged(samples: Samples, dtype: DType) -> Iterator[Sample]:
+    yield from samples(dtype=dtype)
+    first = next(iter(samples(dtype=dtype)))
+    for average, reduce in product((None, True, False), (None, True, False)):
+        yield Sample(first.args, {"size_average": average, "reduce": reduce})
+
+
+def probabilities(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> np.ndarray:
+    return np.asarray(np.abs(make(shape, FLOAT64, seed=seed)) / 6).astype(dtype)
+
+
+def positive(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> np.ndarray:
+    return np.asarray(np.abs(make(shape, FLOAT64, seed=seed)) + 0.5).astype(dtype)
+
+
+def classes(*shape: int, count: int = 4) -> np.ndarray:
+    return make(shape, INT64, low=0, high=count)
+
+
+def signs(*shape: int) -> np.ndarray:
+    return np.asarray(2 * make(shape, INT64, low=0, high=2) - 1)
+
+
+def weighted(dtype: DType) -> Iterator[Sample]:
+    weight = positive((3, 4), dtype, 2)
+    yield from loss({"weight": weight}, {"weight": weight[0]}, dtype=dtype)
+    yield sample(make((3, 4), dtype), make((4,), dtype))
+
+
+def gaussian(dtype: DType) -> Iterator[Sample]:
+    first, second = make((3, 4), dtype), make((3, 4), dtype, seed=1)
+    variances = (positive((3, 4), dtype), positive((3,), dtype), positive((3, 1), dtype), 0.5)
+    for var, full, reduction in product(variances, (True, False), REDUCTIONS):
+        yield sample(first, second, var, full, reduction=reduction)
+    for var in (-1.0, make((3, 4), dtype), positive((4,), dtype)):
+        yield sample(make((3, 4), dtype), make((3, 4), dtype), var)
+
+
+def binary(logits: bool, dtype: DType) -> Iterator[Sample]:
+    weights = [{"weight": positive(shape, dtype, 2)} for shape in ((3, 4), (4,))]
+    positives = [{"pos_weight": positive((4,), dtype, 3)}] if logits else []
+    yield from loss(*weights, *positives, target=probabilities, dtype=dtype)
+    yield sample(probabilities((3, 4), dtype), probabilities((4,), dtype))
+
+
+def of_classes(smoothing: bool, dtype: DType) -> Iterator[Sample]:
+    weight = positive((4,), dtype)
+    more = ({}, {"weight": weight}, {"ignore_index": 1}, *([{"label_smoothing": 0.1}] if smoothing else []))
+    for given, reduction in product(more, REDUCTIONS):
+        for shape in ((3,), (2, 3), (2, 3, 2)):
+            yield sample(make((shape[0], 4, *shape[1:]), dtype), classes(*shape), reduction=reduction, **given)
+        if smoothing:
+            yield sample(make((3, 4), dtype), probabilities((3, 4), dtype), reduction=reduction, **given)
+    yield sample(make((3, 4), dtype), classes(3), reduction="average")
+
+
+def margins(dtype: DType) -> Iterator[Sample]:
+    for p, reduction in product((1, 2, 3), REDUCTIONS):
+        yield sample(make((3, 4), dtype), classes(3), p, 0.5, reduction=reduction)
+    yield sample(make((3, 4), dtype), classes(3), weight=positive((4,), dtype))
+    yield sample(make((3, 4), dtype), classes(3), weight=positive((4, 1), dtype))
+
+
+def multilabel(dtype: DType) -> Iterator[Sample]:
+    for reduction in REDUCTIONS:
+        yield sample(make((3, 4), dtype), make((3, 4), INT64, low=-1, high=4), reduction=reduction)
+
+
+def signed(count: int, dtype: DType) -> Iterator[Sample]:
+    """`count` arrays and a target of signs."""
+    arrays = [make((3, 4), dtype, seed=seed) for seed in range(count)]
+    target = signs(3) if count == 2 else signs(3, 4)
+    for margin, reduction in product((0.0, 0.5), REDUCTIONS):
+        yield sample(*arrays, target, margin, reduction=reduction)
+    yield sample(*arrays, target)
+
+
+def rankings(dtype: DType) -> Iterator[Sample]:
+    arrays = [make((3, 4), dtype, seed=seed) for seed in range(2)]
+    yield from (sample(*arrays, signs(3, 4), 0.5, reduction=reduction) for reduction in REDUCTIONS)
+    yield sample(*arrays, signs(4))
+
+
+def triplets(distance: bool, dtype: DType) -> Iterator[Sample]:
+    three = [make((3, 4), dtype, seed=seed, low=-2, high=3) for seed in range(3)]
+    for swap, reduction in product((False, True), REDUCTIONS):
+        yield sample(*three, swap=swap, reduction=reduction)
+    yield sample(*three, margin=0)
+    yield sample(*three[:2], three[0][0], margin=2)
+    if not distance:
+        yield sample(*three, p=1, eps=0.1)
+
+
+def vectors(*more: tuple[object, ...], dtype: DType) -> Iterator[Sample]:
+    first, second = make((3, 4), dtype), make((3, 4), dtype, seed=1)
+    yield from (sample(first, second, *given) for given in ((), *more))
+
+
+def lengths(dtype: DType) -> Iterator[Sample]:
+    array = make((2, 3, 4), dtype)
+    yield from (sample(array, *given) for given in ((), (1.0,), (3.0, -1), (float("inf"), 0), (2.0, 2, 100.0)))
+    yield sample(np.zeros((2, 3), dtype))
+
+
+def whole(shape: tuple[int, ...], dtype: DType, seed: int = 0) -> np.ndarray:
+    """Small integers, whose sums no dtype rounds."""
+    return make(shape, INT64, seed=seed, low=-2, high=3).astype(dtype)
+
+
+def convolutions(ndim: int, transposed: bool, dtype: DType) -> Iterator[Sample]:
+    image = whole((2, 4, *range(7, 7 + ndim)), dtype)
+    narrow = whole((4, 2, *[3] * ndim), dtype, seed=1)
+    wide = whole((4, 4, *[3] * ndim), dtype, seed=1)
+    bias = whole((4,), dtype)
+    yield from (sample(image, wide), sample(image, wide, bias, 2, 1))
+    yield sample(image, narrow, groups=2, dilation=2)
+    yield sample(image[0], wide, bias, stride=(2,) * ndim)
+    last = {"stride": 2, "padding": 1, "output_padding": 1} if transposed else {"padding": "same"}
+    yield Sample((image, wide), last)
+
+
+def pools(ndim: int, mean: bool, dtype: DType) -> Iterator[Sample]:
+    image = make((2, 3, *range(6, 6 + ndim)), dtype)
+    yield from (sample(image, 2), sample(image, 3, 2, 1), sample(image[0], 2, ceil_mode=True))
+    yield sample(image, (2,) * ndim, stride=(1,) * ndim)
+    if mean:
+        yield sample(image, 3, 2, 1, True, False)
+    else:
+        yield from (sample(image, 2, dilation=2), sample(image, 2, return_indices=True))
+
+
+def adaptive(ndim: int, mean: bool, dtype: DType) -> Iterator[Sample]:
+    image = whole((2, 3, *range(6, 6 + ndim)), dtype)
+    yield from (sample(image, 3), sample(image[0], 2))
+    if ndim > 1:
+        yield from (sample(image, (None, *[3] * (ndim - 1))), sample(image, (3,) * ndim))
+    if not mean:
+        yield sample(image, 3, return_indices=True)
+
+
+def norms_of_windows(ndim: int, dtype: DType) -> Iterator[Sample]:
+    image = positive((2, 3, *range(6, 6 + ndim)), dtype)
+    yield from (sample(image, 2.0, 2), sample(image, 3.0, 3, 2), sample(image, 1.5, 4, ceil_mode=True))
+
+
+def patches(dtype: DType) -> Iterator[Sample]:
+    image = make((2, 3, 6, 7), dtype)
+    yield from (sample(image, 2), sample(image, (3, 2), 1, 1, 2), sample(image[0], 2, dilation=2))
+
+
+def folded(dtype: DType) -> Iterator[Sample]:
+    yield sample(whole((2, 12, 30), dtype), (6, 7), 2)
+    yield sample(whole((2, 12, 9), dtype), 6, (2, 2), stride=2)
+
+
+def pooling() -> dict[str, Samples]:
+    found: dict[str, Samples] = {}
+    for ndim in (1, 2, 3):
+        found |= {
+            f"conv{ndim}d": partial(convolutions, ndim, False),
+            f"conv_transpose{ndim}d": partial(convolutions, ndim, True),
+            f"max_pool{ndim}d": partial(pools, ndim, False),
+            f"avg_pool{ndim}d": partial(pools, ndim, True),
+            f"adaptive_max_pool{ndim}d": partial(adaptive, ndim, False),
+            f"adaptive_avg_pool{ndim}d": partial(adaptive, ndim, True),
+            f"lp_pool{ndim}d": partial(norms_of_windows, ndim),
+        }
+    return found
+
+
+FUNCTIONS: dict[str, Samples] = {
+    **dict.fromkeys(("relu", "relu6", "selu", "silu", "mish", "hardsigmoid", "hardswish"), in_place),
+    **dict.fromkeys(("logsigmoid", "sigmoid", "softsign", "tanh", "tanhshrink"), activation),
+    "elu": partial(in_place, {"alpha": 0.5}),
+    "celu": partial(in_place, {"alpha": 0.5}, {"alpha": 0}),
+    "leaky_relu": partial(in_place, {"negative_slope": 0.2}),
+    "rrelu": partial(in_place, {"lower": 0.2, "upper": 0.3}),
+    "hardtanh": partial(in_place, {"min_val": -2.0, "max_val": 1.5}, {"min_val": 2.0, "max_val": 1.0}),
+    "threshold": lambda dtype: (Sample((*each.args, 0.5, -1.5), each.kwargs) for each in in_place(dtype=dtype)),
+    "prelu": lambda dtype: (
+        sample(make(shape, dtype), make(weight, dtype, seed=1))
+        for shape, weight in (((2, 3), (1,)), ((2, 3, 4), (3,)), ((2, 3), (2,)))
+    ),
+    "gelu": partial(activation, {"approximate": "tanh"}),
+    "glu": partial(activation, {"dim": 0}, {"dim": 1}),
+    **dict.fromkeys(("hardshrink", "softshrink"), partial(activation, {"lambd": 1.5})),
+    "softplus": partial(activation, {"beta": 2}, {"threshold": 1}),
+    **dict.fromkeys(("softmax", "softmin", "log_softmax"), normalized),
+    **dict.fromkeys(("mse_loss", "l1_loss"), partial(flagged, weighted)),
+    "huber_loss": weighted,
+    "smooth_l1_loss": partial(loss, {"beta": 0.5}, {"beta": 0.0}),
+    "kl_div": partial(loss, {"log_target": True}, {"reduction": "batchmean"}),
+    "soft_margin_loss": partial(flagged, loss),
+    "poisson_nll_loss": partial(loss, {"log_input": False, "full": True, "eps": 0.1}, target=positive),
+    "gaussian_nll_loss": gaussian,
+    "binary_cross_entropy": partial(binary, False),
+    "binary_cross_entropy_with_logits": partial(binary, True),
+    "nll_loss": partial(of_classes, False),
+    "cross_entropy": partial(of_classes, True),
+    "multi_margin_loss": margins,
+    "multilabel_margin_loss": multilabel,
+    "multilabel_soft_margin_loss": partial(binary, False),
+    "hinge_embedding_loss": partial(signed, 1),
+    "cosine_embedding_loss": partial(signed, 2),
+    "margin_ranking_loss": rankings,
+    "triplet_margin_loss": partial(triplets, False),
+    "triplet_margin_with_distance_loss": partial(triplets, True),
+    "cosine_similarity": partial(vectors, (0,), (1, 100.0)),
+    "pairwise_distance": partial(vectors, (1.0,), (3.0, 0.5, True)),
+    "normalize": lengths,
+    "unfold": patches,
+    "fold": folded,
+    **pooling(),
+}
