@@ -87,10 +87,7 @@ def _lgammas(self: Operand, p: int) -> Operand:
         raise RuntimeError(f"mvlgamma: not implemented for {dtype}")
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, but got {p}")
-    total = aten.lgamma(self)
-    for count in range(1, p):
-        total = aten.add(total, aten.lgamma(aten.sub(self, 0.5 * count)))
-    return total
+    return aten.sum(aten.stack([aten.lgamma(aten.sub(self, 0.5 * place)) for place in range(p)], -1), [-1])
 
 
 def _mvlgamma_constant(p: int) -> float:
