@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "GuardOnDataDependentError", "RegistrationError"]
+__all__ = [
+    "ArgumentError",
+    "AutogradError",
+    "DataDependentOutputError",
+    "DispatchError",
+    "DynamicOutputShapeError",
+    "FakeKernelError",
+    "GuardOnDataDependentError",
+    "RegistrationError",
+]
 
 
 class RegistrationError(RuntimeError):
@@ -19,6 +28,18 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class FakeKernelError(RuntimeError):
+    """A call on tensors without data that cannot be answered: real ones among them, other modes, a wrong result."""
+
+
+class DataDependentOutputError(FakeKernelError):
+    """The data of a tensor that has none was asked for."""
+
+
+class DynamicOutputShapeError(FakeKernelError):
+    """The shape of a result depends on data that is not there."""
 
 
 class GuardOnDataDependentError(RuntimeError):

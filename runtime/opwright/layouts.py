@@ -224,6 +224,11 @@ def count(shape: Sequence[int]) -> int:
     return total
 
 
+def surely_empty(shape: Sequence[int]) -> bool:
+    """Whether a size is 0; a symbolic one is not asked."""
+    return any(type(size) is int and size == 0 for size in shape)
+
+
 def span(shape: Shape, strides: Shape) -> tuple[int, int]:
     """Offsets from the first element to the lowest and the highest one, (0, -1) for an empty array."""
     low = high = 0

@@ -156,6 +156,10 @@ KNOWN = (
     ),
     Known("(adaptive_max_pool3d|avg_pool3d)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
     Known("(im2col|col2im)[.]out", "values", "PyTorch writes wrong values into an `out` with gaps"),
+    Known("upsample_(bilinear|bicubic)2d.*", "uint8.*not implemented", "PyTorch interpolates bytes in fixed point"),
+    Known(
+        "upsample_.*(linear|cubic).*", "float16.*values", "PyTorch rounds after each dimension; ours once, at the end"
+    ),
     Known("native_dropout", r"\[2, 0, 4\]", "the mask of nothing is bool, as that of something is"),
     Known("scaled_dot_product_attention", "bfloat16.*values", "PyTorch's fused kernel rounds weights to bfloat16"),
     Known(

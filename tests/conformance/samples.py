@@ -21,6 +21,7 @@ import samples_reductions
 import samples_shapes
 import samples_sorting
 import samples_special
+import samples_upsampling
 import samples_views
 from sampling import Sample
 
@@ -38,6 +39,7 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_losses.SAMPLES,
     **samples_convolution.SAMPLES,
     **samples_pooling.SAMPLES,
+    **samples_upsampling.SAMPLES,
     **samples_normalization.SAMPLES,
     **samples_nn.SAMPLES,
     **samples_indexing.SAMPLES,

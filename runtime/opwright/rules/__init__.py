@@ -62,6 +62,7 @@ from opwright.rules.rearranging import (
 from opwright.rules.reductions import norm, reduce, scan
 from opwright.rules.scattering import index_copied, index_filled, index_written, masked_scattered, put, scattered, taken
 from opwright.rules.sorting import bucketize, histc, histogram, kthvalue, searchsorted, sort, topk
+from opwright.rules.upsampling import upsample
 from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
@@ -147,6 +148,7 @@ __all__ = [
     "topk",
     "triangle",
     "triangle_indices",
+    "upsample",
     "where",
     "window",
     "with_diagonal",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from opwright import layouts
+from opwright.annotations import DtypeKinds
 from opwright.dtypes import (
     COMPLEX,
     FLOATING,
@@ -32,11 +33,13 @@ _choices = Forms()
 
 def pointwise(
     *operands: Any,
-    kind: str = "default",
+    kind: Literal[
+        "default", "int_to_float", "bool", "no_opmath", "complex_to_float", "bool_to_long", "int_and_complex_to_float"
+    ] = "default",
     dtype: object = None,
     exact_scalars: bool = False,
-    accepts: str | None = None,
-    accepts_operands: str | None = None,
+    accepts: DtypeKinds | None = None,
+    accepts_operands: DtypeKinds | None = None,
     alpha: complex = 1,
 ) -> Plan:
     """An elementwise operator: operands broadcast and are promoted, and the result has the strides TensorIterator

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright import layouts
+from opwright.annotations import CoreDimensions, DtypeKinds
 from opwright.dtypes import as_dtype, opmath
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
@@ -15,7 +16,11 @@ _known = Forms()
 
 
 def gufunc(
-    signature: str, *operands: Any, dtype: object = None, accepts: str | None = None, batched: bool = True
+    signature: CoreDimensions,
+    *operands: Any,
+    dtype: object = None,
+    accepts: DtypeKinds | None = None,
+    batched: bool = True,
 ) -> Plan:
     """An operator on the last dimensions, named in `signature` as NumPy does (`"(m,k),(k,n)->(m,n)"`); the ones
     before broadcast.

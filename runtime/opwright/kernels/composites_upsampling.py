@@ -1,0 +1,94 @@
+"""Images of another size, which is given as such or by factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+
+Operand = Any
+Sizes = Sequence[int]
+Scales = Sequence[float]
+
+
+def _size_and_scales(
+    input: Operand, ndim: int, output_size: Sizes | None, scale_factors: Scales | None
+) -> tuple[list[int], list[float | None]]:
+    """The size of the result, and the factors that were given."""
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    if scale_factors is None:
+        return list(output_size or ()), [None] * ndim
+    sizes = input.shape[2:]
+    if len(scale_factors) != len(sizes):
+        raise RuntimeError(f"expected {len(sizes)} scale_factors, but got {list(scale_factors)}")
+    return [int(size * scale) for size, scale in zip(sizes, scale_factors, strict=True)], list(scale_factors)
+
+
+def upsample_nearest1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`upsample_nearest1d` by size or by factors."""
+    size, scales = _size_and_scales(input, 1, output_size, scale_factors)
+    return opwright.ops.aten.upsample_nearest1d.default(input, size, *scales)
+
+
+def upsample_nearest2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`upsample_nearest2d` by size or by factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten.upsample_nearest2d.default(input, size, *scales)
+
+
+def upsample_nearest3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`upsample_nearest3d` by size or by factors."""
+    size, scales = _size_and_scales(input, 3, output_size, scale_factors)
+    return opwright.ops.aten.upsample_nearest3d.default(input, size, *scales)
+
+
+def _upsample_nearest_exact1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`_upsample_nearest_exact1d` by size or by factors."""
+    size, scales = _size_and_scales(input, 1, output_size, scale_factors)
+    return opwright.ops.aten._upsample_nearest_exact1d.default(input, size, *scales)
+
+
+def _upsample_nearest_exact2d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`_upsample_nearest_exact2d` by size or by factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten._upsample_nearest_exact2d.default(input, size, *scales)
+
+
+def _upsample_nearest_exact3d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:
+    """`_upsample_nearest_exact3d` by size or by factors."""
+    size, scales = _size_and_scales(input, 3, output_size, scale_factors)
+    return opwright.ops.aten._upsample_nearest_exact3d.default(input, size, *scales)
+
+
+def upsample_linear1d(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """`upsample_linear1d` by size or by factors."""
+    size, scales = _size_and_scales(input, 1, output_size, scale_factors)
+    return opwright.ops.aten.upsample_linear1d.default(input, size, align_corners, *scales)
+
+
+def upsample_bilinear2d(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """`upsample_bilinear2d` by size or by factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten.upsample_bilinear2d.default(input, size, align_corners, *scales)
+
+
+def upsample_trilinear3d(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """`upsample_trilinear3d` by size or by factors."""
+    size, scales = _size_and_scales(input, 3, output_size, scale_factors)
+    return opwright.ops.aten.upsample_trilinear3d.default(input, size, align_corners, *scales)
+
+
+def upsample_bicubic2d(
+    input: Operand, output_size: Sizes | None, align_corners: bool, scale_factors: Scales | None
+) -> Operand:
+    """`upsample_bicubic2d` by size or by factors."""
+    size, scales = _size_and_scales(input, 2, output_size, scale_factors)
+    return opwright.ops.aten.upsample_bicubic2d.default(input, size, align_corners, *scales)

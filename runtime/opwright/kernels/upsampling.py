@@ -1,0 +1,114 @@
+"""Images of another size: each element is a weighted sum of a few, dimension by dimension.
+
+`scales` says for each dimension by how much the image grows, None where that follows from the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from opwright.dtypes import float32, float64, int64
+from opwright.kernels.windows import has_channels_last
+
+Array = Any
+Sizes = Sequence[int]
+# For one dimension: which element, and how much of it; None: all.
+Taps = list[tuple[Array, Array | None]]
+
+# The free coefficient of cubic convolution, as in PyTorch.
+_CUBIC = -0.75
+
+
+def upsample_nearest(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    """The element below each place."""
+    return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.0, *size))
+
+
+def upsample_nearest_exact(xp: ModuleType, self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    """The element nearest to each place's centre."""
+    return _resized(xp, self, output_size, scales, lambda *size: _nearest(xp, 0.5, *size))
+
+
+def upsample_linear(
+    xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
+) -> Array:
+    """Linear interpolation in each dimension; `align_corners`: the first and the last elements stay where they are."""
+    return _resized(xp, self, output_size, scales, lambda *size: _linear(xp, align_corners, *size))
+
+
+def upsample_cubic(
+    xp: ModuleType, self: Array, output_size: Sizes, align_corners: bool, *scales: float | None
+) -> Array:
+    """Cubic convolution in each dimension; beyond its ends the image goes on as it ends."""
+    return _resized(xp, self, output_size, scales, lambda *size: _cubic(xp, align_corners, *size))
+
+
+def _resized(
+    xp: ModuleType, self: Array, output_size: Sizes, scales: Sequence[float | None], taps: Callable[..., Taps]
+) -> Array:
+    is_last = has_channels_last(self)
+    result = xp.moveaxis(self, 1, -1) if is_last else self
+    compute = float64 if self.dtype == float64 else float32
+    for dim, (size, scale) in enumerate(zip(output_size, scales, strict=True), 1 if is_last else 2):
+        result = _along(xp, result, dim, taps(result.shape[dim], size, scale, compute))
+    return xp.moveaxis(result, -1, 1) if is_last else result
+
+
+def _along(xp: ModuleType, self: Array, dim: int, taps: Taps) -> Array:
+    total = None
+    for index, weight in taps:
+        part = xp.take(self, index, axis=dim)
+        if weight is not None:
+            part *= weight.reshape(-1, *(1,) * (self.ndim - dim - 1))
+        total = part if total is None else xp.add(total, part, out=total)
+    return total
+
+
+def _step(size: int, wanted: int, scale: float | None, dtype: Any) -> Any:
+    """How far places of the result are apart in the image."""
+    if scale is not None and scale > 0:
+        return dtype.type(1.0 / scale)
+    return dtype.type(size) / dtype.type(wanted)
+
+
+def _nearest(xp: ModuleType, offset: float, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
+    places = (xp.arange(wanted, dtype=dtype) + dtype.type(offset)) * _step(size, wanted, scale, dtype)
+    return [(xp.minimum(xp.floor(places).astype(int64), size - 1), None)]
+
+
+def _places(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Array:
+    """Where the elements of the result lie in the image, whose elements' centres are the whole numbers."""
+    number = xp.arange(wanted, dtype=dtype)
+    if align_corners:
+        return number * (dtype.type(size - 1) / dtype.type(wanted - 1) if wanted > 1 else dtype.type(0))
+    half = dtype.type(0.5)
+    # Rounded once, as a processor multiplies and subtracts.
+    exact = (number + half).astype(float64) * float(_step(size, wanted, scale, dtype)) - 0.5
+    return exact.astype(dtype)
+
+
+def _linear(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
+    places = xp.maximum(_places(xp, align_corners, size, wanted, scale, dtype), dtype.type(0))
+    lower = xp.minimum(xp.floor(places).astype(int64), size - 1)
+    part = xp.clip(places - lower.astype(dtype), 0, 1)
+    return [(lower, 1 - part), (xp.minimum(lower + 1, size - 1), part)]
+
+
+def _cubic(xp: ModuleType, align_corners: bool, size: int, wanted: int, scale: float | None, dtype: Any) -> Taps:
+    places = _places(xp, align_corners, size, wanted, scale, dtype)
+    lower = xp.minimum(xp.floor(places).astype(int64), size - 1)
+    part = xp.clip(places - lower.astype(dtype), 0, 1)
+    weights = (_outer(part + 1), _inner(part), _inner(1 - part), _outer(2 - part))
+    return [(xp.clip(lower + at, 0, size - 1), weight) for at, weight in zip((-1, 0, 1, 2), weights, strict=True)]
+
+
+def _inner(distance: Array) -> Array:
+    """The weight of an element less than 1 away."""
+    return ((_CUBIC + 2) * distance - (_CUBIC + 3)) * distance * distance + 1
+
+
+def _outer(distance: Array) -> Array:
+    """The weight of an element from 1 to 2 away."""
+    return ((_CUBIC * distance - 5 * _CUBIC) * distance + 8 * _CUBIC) * distance - 4 * _CUBIC

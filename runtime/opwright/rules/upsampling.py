@@ -1,0 +1,32 @@
+"""Images of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright.dtypes import as_dtype, opmath
+from opwright.metadata import Form, Plan
+from opwright.rules.memory_formats import suggested_strides
+from opwright.rules.windows import check_named
+
+
+def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:
+    """(N, C, *sizes) with `ndim` other sizes. Raises RuntimeError unless there are as many, and none is 0."""
+    wanted = tuple(output_size)
+    if len(wanted) != ndim:
+        raise RuntimeError(f"expected an output_size of {ndim} ints, but got {list(wanted)}")
+    if self.ndim != ndim + 2:
+        raise RuntimeError(f"expected an input of {ndim + 2} dimensions, but got one of size {list(self.shape)}")
+    if any(size < 1 for size in (*self.shape[2:], *wanted)):
+        raise RuntimeError(
+            f"input and output sizes should be greater than 0, but got {list(self.shape[2:])} and {list(wanted)}"
+        )
+    if self.shape[1] == 0:
+        raise RuntimeError(f"expected a tensor with channels, but got one of size {list(self.shape)}")
+    given = as_dtype(self.dtype)
+    check_named(accepts, given)
+    compute = opmath(given)
+    shape = (*self.shape[:2], *wanted)
+    strides = suggested_strides(shape, self)
+    return Plan(Form(shape, strides, given, given, compute, None, (compute is not given,)), (self,))
