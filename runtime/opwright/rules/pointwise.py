@@ -49,7 +49,7 @@ def pointwise(
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
     `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` replaces the promoted
     dtype. `exact_scalars`: 0-dim operands and numbers are not rounded to half first (`mul`, `div`). `accepts` lists
-    what the promoted dtype may be (words of `bool integer floating complex`), `accepts_operands` what every operand's
+    what the promoted dtype may be (`bool integer floating complex`, or floating dtypes), `accepts_operands` what every operand's
     may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers or None.
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
