@@ -923,6 +923,8 @@ METHODS = {
     "moveaxis": ops.moveaxis,
     "swapaxes": ops.swapaxes,
     "swapdims": ops.swapdims,
+    "adjoint": ops.adjoint,
+    "matrix_H": ops.matrix_H,
     "view_as": ops.view_as,
     "reshape_as": ops.reshape_as,
     "_reshape_alias": ops._reshape_alias,

@@ -82,6 +82,7 @@ __all__ = [
     "addmv_",
     "addr",
     "addr_",
+    "adjoint",
     "alias",
     "all",
     "allclose",
@@ -20797,11 +20798,101 @@ def mT(self: Tensor) -> Tensor:
 
 _mT.stub = mT
 
+_mH = declare(
+    "aten::mH",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:171",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# mH(Tensor(a) self) -> Tensor(a)
+def mH(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _mH.table[ARRAYS]
+        except KeyError:
+            return _mH.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _mH.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _mH.call(self)
+    return kernel(self)
+
+
+_mH.stub = mH
+
+_adjoint = declare(
+    "aten::adjoint",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:174",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# adjoint(Tensor(a) self) -> Tensor(a)
+def adjoint(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adjoint.table[ARRAYS]
+        except KeyError:
+            return _adjoint.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adjoint.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adjoint.call(self)
+    return kernel(self)
+
+
+_adjoint.stub = adjoint
+
+_matrix_H = declare(
+    "aten::matrix_H",
+    "(Tensor(a) self) -> Tensor(a)",
+    (("self", "Tensor"),),
+    where="views.yaml:177",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matrix_H(Tensor(a) self) -> Tensor(a)
+def matrix_H(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_H.table[ARRAYS]
+        except KeyError:
+            return _matrix_H.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_H.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_H.call(self)
+    return kernel(self)
+
+
+_matrix_H.stub = matrix_H
+
 _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="views.yaml:171",
+    where="views.yaml:180",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20831,7 +20922,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="views.yaml:176",
+    where="views.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20861,7 +20952,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="views.yaml:181",
+    where="views.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20895,7 +20986,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:186",
+    where="views.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20925,7 +21016,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="views.yaml:189",
+    where="views.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20959,7 +21050,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="views.yaml:192",
+    where="views.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20993,7 +21084,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="views.yaml:195",
+    where="views.yaml:204",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21027,7 +21118,7 @@ _broadcast_tensors = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:200",
+    where="views.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21055,7 +21146,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:202",
+    where="views.yaml:211",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21085,7 +21176,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:206",
+    where="views.yaml:215",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21113,7 +21204,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:208",
+    where="views.yaml:217",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21143,7 +21234,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:212",
+    where="views.yaml:221",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21171,7 +21262,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="views.yaml:215",
+    where="views.yaml:224",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21201,7 +21292,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="views.yaml:219",
+    where="views.yaml:228",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21229,7 +21320,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="views.yaml:224",
+    where="views.yaml:233",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21263,7 +21354,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:227",
+    where="views.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21297,7 +21388,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="views.yaml:230",
+    where="views.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21334,7 +21425,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:233",
+    where="views.yaml:242",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21366,7 +21457,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:236",
+    where="views.yaml:245",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21400,7 +21491,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:239",
+    where="views.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21432,7 +21523,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:242",
+    where="views.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21466,7 +21557,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="views.yaml:245",
+    where="views.yaml:254",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21498,7 +21589,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="views.yaml:248",
+    where="views.yaml:257",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21532,7 +21623,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="views.yaml:251",
+    where="views.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21566,7 +21657,7 @@ _unsafe_split_with_sizes = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:256",
+    where="views.yaml:265",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21600,7 +21691,7 @@ _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="views.yaml:261",
+    where="views.yaml:270",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21634,7 +21725,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="views.yaml:269",
+    where="views.yaml:278",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21670,7 +21761,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="views.yaml:275",
+    where="views.yaml:284",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21701,7 +21792,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:281",
+    where="views.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21731,7 +21822,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:287",
+    where="views.yaml:296",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21761,7 +21852,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:293",
+    where="views.yaml:302",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21791,7 +21882,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:296",
+    where="views.yaml:305",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21821,7 +21912,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:301",
+    where="views.yaml:310",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21851,7 +21942,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:307",
+    where="views.yaml:316",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21885,7 +21976,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="views.yaml:313",
+    where="views.yaml:322",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21919,7 +22010,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:319",
+    where="views.yaml:328",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21953,7 +22044,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:325",
+    where="views.yaml:334",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21985,7 +22076,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:331",
+    where="views.yaml:340",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22015,7 +22106,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:337",
+    where="views.yaml:346",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22047,7 +22138,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="views.yaml:343",
+    where="views.yaml:352",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22081,7 +22172,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="views.yaml:349",
+    where="views.yaml:358",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22117,7 +22208,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:355",
+    where="views.yaml:364",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22148,7 +22239,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="views.yaml:361",
+    where="views.yaml:370",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -61141,6 +61232,12 @@ packet("aten::swapaxes").stub = swapaxes
 packet("aten::swapdims").stub = swapdims
 
 packet("aten::mT").stub = mT
+
+packet("aten::mH").stub = mH
+
+packet("aten::adjoint").stub = adjoint
+
+packet("aten::matrix_H").stub = matrix_H
 
 packet("aten::view_as").stub = view_as
 

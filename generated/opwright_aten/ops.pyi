@@ -76,6 +76,7 @@ __all__ = [
     "addmv_",
     "addr",
     "addr_",
+    "adjoint",
     "alias",
     "all",
     "allclose",
@@ -1985,6 +1986,9 @@ def moveaxis_intlist(self: A, source: Sequence[int], destination: Sequence[int])
 def swapaxes(self: A, axis0: int, axis1: int) -> A: ...
 def swapdims(self: A, dim0: int, dim1: int) -> A: ...
 def mT(self: A) -> A: ...
+def mH(self: A) -> A: ...
+def adjoint(self: A) -> A: ...
+def matrix_H(self: A) -> A: ...
 def view_as(self: A, other: A) -> A: ...
 def reshape_as(self: A, other: A) -> A: ...
 def _reshape_alias(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
@@ -10193,6 +10197,15 @@ class _swapdims_operator(Operator):
     def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
 
 class _mT_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _mH_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _adjoint_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _matrix_H_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _view_as_operator(Operator):
@@ -18741,6 +18754,24 @@ class _mT_call(Packet):
 class _mT_packet(_mT_call):
     default: _mT_operator
 
+class _mH_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _mH_packet(_mH_call):
+    default: _mH_operator
+
+class _adjoint_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _adjoint_packet(_adjoint_call):
+    default: _adjoint_operator
+
+class _matrix_H_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _matrix_H_packet(_matrix_H_call):
+    default: _matrix_H_operator
+
 class _view_as_call(Packet):
     def __call__(_op, self: A, other: A) -> A: ...
 
@@ -23939,6 +23970,9 @@ class Namespace:
     swapaxes: _swapaxes_packet
     swapdims: _swapdims_packet
     mT: _mT_packet
+    mH: _mH_packet
+    adjoint: _adjoint_packet
+    matrix_H: _matrix_H_packet
     view_as: _view_as_packet
     reshape_as: _reshape_as_packet
     _reshape_alias: __reshape_alias_packet

@@ -57,13 +57,6 @@ def kept_strides_of(shape: Shape, strides: Shape) -> Shape:
     return layouts.pointwise_strides(shape, [(shape, strides)])
 
 
-def suggested_strides(array: Any, shape: Shape) -> Shape:
-    """The strides of a new array of this shape in the memory format of another: channels last, or row-major."""
-    if layouts.looks_channels_last(array.shape, element_strides(array)):
-        return layouts.channels_last_strides(shape)
-    return layouts.contiguous_strides(shape)
-
-
 def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
     """Shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
     if isinstance(operand, NUMBERS):
