@@ -9,7 +9,7 @@ of them). Where a list is the only one (`cat`), the operands are its elements.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from opwright_codegen.errors import Errors, SchemaError
@@ -30,12 +30,14 @@ from opwright_codegen.kernel_forms import (
 )
 from opwright_codegen.kernel_modules import KernelFunction, KernelModules
 from opwright_codegen.model import Kernel, Operator, OperatorSet
+from opwright_codegen.rule_calls import check_rule_call
 from opwright_codegen.schema import SchemaKind
+from opwright_codegen.source import Span
 from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
 
-BACKENDS = ("CPU", "CUDA")
+BACKENDS = ("CPU", "CUDA", "Meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ class Binding:
 
     def modules(self) -> Iterator[tuple[str, str]]:
         """The modules that the shim calls functions of, each with what they are: `kernels` or `rules`."""
-        if isinstance(self.kernel, Named):
+        is_fake = self.key == "Meta" and isinstance(self.meta, Plans)  # the plan is all there is to it
+        if isinstance(self.kernel, Named) and not is_fake:
             yield self.kernel.function.module, "kernels"
         for path in self.rule_paths():
             yield path.partition(":")[0], "rules"
@@ -142,14 +145,15 @@ class _Binder:
         for key, kernel in operator.dispatch:
             try:
                 bound = self._kernel(base, key, kernel)
-                meta = None if isinstance(bound, Unbound) or key not in BACKENDS else self._meta(base)
+                planned = key in BACKENDS and key != "Meta" and not isinstance(bound, Unbound)
+                meta = self._meta(base) if planned else None
                 if not isinstance(bound, Unbound):
                     _check_variant(operator, base, key, meta, kernel)
             except SchemaError as error:
                 self.errors.add(error)
             else:
                 found.append(Binding(view, base, key, bound, meta))
-        return found
+        return [*found, *_fakes(found)]
 
     def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
         text = kernel.text
@@ -218,9 +222,11 @@ class _Binder:
                 rule = self._rules.find_path(module, name, base.meta.span)
                 arguments = tuple(Reference(Kind.ARGUMENT, a.name) for a in base.schema.arguments if not _is_out(a))
                 call = Call(Reference(Kind.RULE, f"{module}:{name}"), arguments)
+                for error in check_rule_call(call, rule, base.schema, base.meta.span):
+                    self.errors.add(error)
                 return Plans((call,), *_operands(rule, arguments))
             case MetaFormulas(formulas):
-                scope = Scope.for_meta(base.schema, self._rules.names)
+                scope = Scope.for_meta(base.schema, self._rules.rule_names)
                 return self._plans(base, [resolve(formula, scope) for formula in formulas])
             case _:
                 assert_never(form)
@@ -232,9 +238,16 @@ class _Binder:
             message = f"{base.schema.name} has {outputs} outputs, and 'meta' {len(formulas)} formulas"
             raise SchemaError("meta-count", message, base.meta.span, "one formula for each output")
         calls = [call for formula in formulas for call in self._rule_calls(base, formula)]
-        rule = self._rules.find(_rule_name(calls[0]), base.meta.span)
-        assert rule is not None  # the formula is resolved
-        return Plans(tuple(formulas), *_operands(rule, calls[0].arguments))
+        rules = [self._rule(call, base.meta.span) for call in calls]
+        for call, rule in zip(calls, rules, strict=True):
+            for error in check_rule_call(call, rule, base.schema, base.meta.span):
+                self.errors.add(error)
+        return Plans(tuple(formulas), *_operands(rules[0], calls[0].arguments))
+
+    def _rule(self, call: Call, span: Span) -> KernelFunction:
+        found = self._rules.find(_rule_name(call), call.span or span)
+        assert found is not None  # the formula is resolved
+        return found
 
     def _rule_calls(self, base: Operator, formula: Formula) -> list[Call]:
         match formula:
@@ -246,6 +259,13 @@ class _Binder:
                 assert base.meta is not None
                 hint = "as in: pointwise(self, other)"
                 raise SchemaError("meta-form", "'meta' calls a rule", formula.span or base.meta.span, hint)
+
+
+def _fakes(found: Sequence[Binding]) -> Iterator[Binding]:
+    """The binding of the Meta key that follows from `meta`, where the operator names no kernel for it."""
+    planned = next((binding for binding in found if binding.meta is not None), None)
+    if planned is not None and not any(binding.key == "Meta" for binding in found):
+        yield replace(planned, key="Meta")
 
 
 def _check_array_module(base: Operator, kernel: Kernel) -> None:
@@ -295,9 +315,10 @@ def _operands(rule: KernelFunction, arguments: Sequence[Formula]) -> tuple[tuple
     """Note [Operands of rules]."""
     found: list[str | None] = []
     is_list = False
+    positional = rule.positional
     for position, argument in enumerate(arguments):
-        if position < len(rule.annotations):
-            text = rule.annotations[position]
+        if position < len(positional):
+            text = positional[position].annotation
             if not any(word in text for word in _ARRAYS):
                 continue
             is_list = text.startswith(("Sequence[", "list["))

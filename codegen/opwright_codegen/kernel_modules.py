@@ -13,21 +13,42 @@ from pathlib import Path
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.source import Source, Span
 
-__all__ = ["KernelFunction", "KernelModules", "module_files"]
+__all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function: its annotation as text ('' where there is none), and how it is passed."""
+
+    name: str
+    annotation: str = ""
+    is_keyword: bool = False
+    is_required: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFunction:
-    """A function at the top level of a module; `parameters` are all its names, those of `*` and `**` aside.
+    """A function at the top level of a module; `signature` has all its parameters, those of `*` and `**` aside.
 
-    `annotations` are those of the positional ones, as text ('' where there is none); `vararg` is the name after `*`.
+    `vararg` is the name after `*`, `takes_keywords` says that there is a `**`; `returns` is the annotation as text.
     """
 
     module: str
     name: str
-    parameters: tuple[str, ...]
-    annotations: tuple[str, ...] = ()
+    signature: tuple[Parameter, ...]
     vararg: str | None = None
+    takes_keywords: bool = False
+    returns: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of all parameters."""
+        return tuple(parameter.name for parameter in self.signature)
+
+    @property
+    def positional(self) -> tuple[Parameter, ...]:
+        """Those that may be passed by position."""
+        return tuple(parameter for parameter in self.signature if not parameter.is_keyword)
 
     @property
     def takes_xp(self) -> bool:
@@ -66,6 +87,15 @@ class KernelModules:
     def names(self) -> frozenset[str]:
         """The names of all functions of the modules."""
         return frozenset(self._functions)
+
+    @property
+    def rule_names(self) -> frozenset[str]:
+        """The names of functions that return plans: what `meta` may call."""
+        return frozenset(
+            name
+            for name, found in self._functions.items()
+            if not name.startswith("_") and any("Plan" in function.returns for function in found)
+        )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:
         """The function called `name`, or None; SchemaError when two modules have one."""
@@ -184,14 +214,24 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
         raise SchemaError("kernel-module", f"{module} is not Python source: {error}") from None
     functions = {}
     for node in _definitions(tree.body):
-        arguments = node.args
-        names = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        annotations = tuple(_unparsed(argument.annotation) for argument in (*arguments.posonlyargs, *arguments.args))
-        vararg = arguments.vararg.arg if arguments.vararg else None
         functions[node.name] = KernelFunction(
-            module, node.name, tuple(argument.arg for argument in names), annotations, vararg
+            module,
+            node.name,
+            tuple(_parameters(node.args)),
+            node.args.vararg.arg if node.args.vararg else None,
+            node.args.kwarg is not None,
+            _unparsed(node.returns),
         )
     return functions
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:
+    positional = (*arguments.posonlyargs, *arguments.args)
+    required = len(positional) - len(arguments.defaults)
+    for place, argument in enumerate(positional):
+        yield Parameter(argument.arg, _unparsed(argument.annotation), False, place < required)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield Parameter(argument.arg, _unparsed(argument.annotation), True, default is None)
 
 
 def _unparsed(annotation: ast.expr | None) -> str:

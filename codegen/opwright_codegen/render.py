@@ -16,6 +16,7 @@ from opwright_codegen.layout import fill_comment
 from opwright_codegen.model import OperatorSet
 from opwright_codegen.targets import (
     composites,
+    fakes,
     kernels_cpu,
     kernels_cuda,
     methods,
@@ -49,7 +50,7 @@ def render(
     (namespace,) = operators.namespaces
     view = namespace_view(operators, namespace, package)
     bindings = bind(view, operators, kernels, rules, strict=strict)
-    shims = {backend.key: shim_names(bindings, backend) for backend in (kernels_cpu.BACKEND, kernels_cuda.BACKEND)}
+    shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     shared = {"header": _header(view), "namespace": namespace}
     for name, template, context in _files(view, bindings, shims):
@@ -60,6 +61,7 @@ def render(
     return dict(sorted(found.items()))
 
 
+_BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND, fakes.BACKEND)
 _Context = Callable[[], Mapping[str, object] | None]
 
 
@@ -74,6 +76,7 @@ def _files(
     yield "methods.pyi", typing.METHODS, lambda: typing.methods_context(view)
     for module in (kernels_cpu, kernels_cuda):
         yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
+    yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
     yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims)
 

@@ -5,6 +5,8 @@ The public names are PyTorch's: `opwright.tensor`, `opwright.add`, `opwright.ops
 """
 
 import warnings
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 from opwright import dispatch, library
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
@@ -41,7 +43,15 @@ from opwright.dtypes import float64 as double
 from opwright.dtypes import int16 as short
 from opwright.dtypes import int32 as int
 from opwright.dtypes import int64 as long
-from opwright.errors import ArgumentError, AutogradError, DispatchError, RegistrationError
+from opwright.errors import (
+    ArgumentError,
+    AutogradError,
+    DataDependentOutputError,
+    DispatchError,
+    DynamicOutputShapeError,
+    FakeKernelError,
+    RegistrationError,
+)
 from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
@@ -70,7 +80,7 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import nn  # isort: skip
+from opwright import linalg, nn  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
 from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
@@ -91,7 +101,10 @@ channels_last_3d = MemoryFormat.channels_last_3d
 __all__ = [
     "ArgumentError",
     "AutogradError",
+    "DataDependentOutputError",
     "DispatchError",
+    "DynamicOutputShapeError",
+    "FakeKernelError",
     "Generator",
     "Layout",
     "MemoryFormat",
@@ -139,6 +152,7 @@ __all__ = [
     "is_floating_point",
     "is_tensor",
     "library",
+    "linalg",
     "long",
     "manual_seed",
     "nn",
@@ -168,3 +182,10 @@ __all__ = [
     "unique",
 ]
 __all__ += _generated.__all__
+
+
+def __getattr__(name: str) -> _Any:
+    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`."""
+    if name in ("fake", "symbolic"):
+        return _import_module(f"opwright.{name}")
+    raise AttributeError(f"module 'opwright' has no attribute {name!r}")

@@ -13,6 +13,7 @@ from opwright.dispatch_table import AMBIGUOUS
 from opwright.keys import (
     ARRAYS,
     BACKEND_SELECT,
+    BACKENDS,
     CPU,
     DENSE_CPU,
     META,
@@ -52,20 +53,25 @@ def compose(operator: Operator, keys: int) -> Function:
     key, entry = operator.first_entry(keys)
     registration = entry.registration
     if registration is None:
+        if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
+            return _fake_kernel("writes_alone", operator)
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
     if isinstance(kernel, Lazy):
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
+    if key is DispatchKey.Meta and keys & BACKENDS & ~META:
+        return _fake_kernel("mixed", operator)
     match kernel:
         case Shim(general, dense):
             return general if dense is None or keys & ODD else dense
         case Composite(function):
-            return function
+            return _fake_kernel("in_mode", function) if keys & META else function
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))
-            return adapt_user_kernel(operator, function)
+            adapted = adapt_user_kernel(operator, function)
+            return _fake_kernel("check_fake_kernel", operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
         case Wrapper(make):
@@ -80,6 +86,14 @@ def compose(operator: Operator, keys: int) -> Function:
             raise missing(operator, key, keys)
         case _:
             assert_never(kernel)
+
+
+def _fake_kernel(kind: str, *about: Any) -> Function:
+    """What serves tensors without data: made by `opwright.fake.kernels`, which is loaded when there are any."""
+    from opwright.fake import kernels
+
+    made: Function = getattr(kernels, kind)(*about)
+    return made
 
 
 def _start(keys: int) -> int:

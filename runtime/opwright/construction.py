@@ -23,9 +23,11 @@ from opwright.dtypes import (
     to_complex,
     uint64,
 )
+from opwright.keys import META
 from opwright.layouts import Shape, contiguous_strides
 from opwright.metadata import cast_array
 from opwright.promotion import promote, scalar_dtype
+from opwright.state import active_modes
 from opwright.storage import Extra, Storage, new_array
 from opwright.tensor import Tensor, check_differentiable, unsupported_dtype, wrap
 
@@ -40,11 +42,21 @@ def tensor(
     number, RuntimeError where a value does not fit the dtype, or gradients are asked of integers. `pin_memory` has no
     effect.
     """
-    made = wrap(_new_array(data, None if dtype is None else as_dtype(dtype), device))
+    made = _new_tensor(data, None if dtype is None else as_dtype(dtype), device)
     if requires_grad:
         check_differentiable(made.dtype, "Only Tensors of floating point and complex dtype can require gradients")
         made.requires_grad_()
     return made
+
+
+def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
+    """On the device; in a FakeTensorMode, a tensor without data that claims to be there."""
+    modes = active_modes()
+    if modes is None or not modes.include & META:
+        return wrap(_new_array(data, dtype, device))
+    from opwright.fake.modes import as_fake_on
+
+    return as_fake_on(wrap(_new_array(data, dtype, None)), device)
 
 
 def as_tensor(data: Any, dtype: object = None, device: object = None) -> Tensor:

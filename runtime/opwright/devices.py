@@ -6,6 +6,7 @@ from outside.
 
 from __future__ import annotations
 
+import importlib
 import re
 import threading
 from collections.abc import Callable
@@ -128,6 +129,10 @@ class Backend:
             known = _devices[self.name, index] = Device(self.name, index)
         return known
 
+    def keys_of(self, array: Array) -> int:
+        """The keys that a plain tensor on the array carries."""
+        return self.keys
+
     def impl(self, operator: str, kernel: Callable[..., Any]) -> Any:
         """Register a kernel on arrays of this backend for, say, `"aten::add.Tensor"`; the handle can `.remove()` it."""
         from opwright import library
@@ -197,7 +202,7 @@ def register_backend(
     bit = keys.DispatchKey.parse(key).bit
     takes_index = from_numpy.__code__.co_argcount > 1 if hasattr(from_numpy, "__code__") else False
     own_strides = row_major if strides is None else strides
-    return _add(
+    return add_backend(
         Backend(
             name=name,
             key=bit,
@@ -215,7 +220,8 @@ def register_backend(
     )
 
 
-def _add(backend: Backend) -> Backend:
+def add_backend(backend: Backend) -> Backend:
+    """Add a backend that is fully described. Raises RegistrationError where one of its parts is taken."""
     with _lock:
         for other in _by_name.values():
             if other.name == backend.name or other.key == backend.key or other.array_type is backend.array_type:
@@ -235,7 +241,7 @@ def element_strides(array: Array) -> Shape:
     return tuple([stride // size for stride in array.strides])
 
 
-NUMPY = _add(
+NUMPY = add_backend(
     Backend(
         name="cpu",
         key=keys.CPU,
@@ -269,7 +275,7 @@ def _load_cuda() -> Backend:
             with cupy.cuda.Device(index):
                 return cupy.asarray(array)
 
-        return _add(
+        return add_backend(
             Backend(
                 name="cuda",
                 key=keys.CUDA,
@@ -322,6 +328,9 @@ def backend_named(device: object) -> Backend:
         return backend
     if name == "cuda":
         return _load_cuda()
+    if name == "meta":
+        importlib.import_module("opwright.fake.arrays")  # not before anyone asks: it adds its backend
+        return _by_name[name]
     raise RuntimeError(f"no backend holds data on device {name!r}")
 
 

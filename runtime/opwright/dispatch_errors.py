@@ -17,7 +17,13 @@ __all__ = ["ambiguous", "missing", "unbound"]
 
 def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
     """No kernel, or only fallthroughs, at every key of the call."""
-    if key is not DispatchKey.Undefined:
+    if key is DispatchKey.Meta:
+        problem = (
+            f"could not run {operator.name} on tensors without data (fake or meta ones): it has no fake kernel. "
+            "Register a function that makes results of the right shape: "
+            f'opwright.library.register_fake("{operator.name}")'
+        )
+    elif key is not DispatchKey.Undefined:
         problem = f"could not run {operator.name} with arguments of {key.name}: no kernel is registered for {key.name}"
     elif keys & RUNTIME & ~BACKEND_SELECT:
         problem = (

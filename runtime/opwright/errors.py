@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["ArgumentError", "AutogradError", "DispatchError", "GuardOnDataDependentError", "RegistrationError"]
+__all__ = [
+    "ArgumentError",
+    "AutogradError",
+    "DataDependentOutputError",
+    "DispatchError",
+    "DynamicOutputShapeError",
+    "FakeKernelError",
+    "GuardOnDataDependentError",
+    "LinAlgError",
+    "RegistrationError",
+]
 
 
 class RegistrationError(RuntimeError):
@@ -21,5 +31,21 @@ class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
 
 
+class FakeKernelError(RuntimeError):
+    """A call on tensors without data that cannot be answered: real ones among them, other modes, a wrong result."""
+
+
+class DataDependentOutputError(FakeKernelError):
+    """The data of a tensor that has none was asked for."""
+
+
+class DynamicOutputShapeError(FakeKernelError):
+    """The shape of a result depends on data that is not there."""
+
+
 class GuardOnDataDependentError(RuntimeError):
     """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse or decomposition of the kind asked for, or an algorithm that did not converge."""

@@ -93,19 +93,6 @@ def is_channels_last(shape: Shape, strides: Shape) -> bool:
     return True
 
 
-def looks_channels_last(shape: Shape, strides: Shape) -> bool:
-    """Whether the strides of a 4-d or 5-d array put the channels last, gaps or not, and could not as well be row-major
-    (PyTorch's `suggest_memory_format`)."""
-    if len(shape) not in (4, 5) or strides[1] == 0:
-        return False
-    least = 0
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if shape[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * shape[dim] if shape[dim] > 1 else strides[dim]
-    return True
-
-
 def is_empty(shape: Shape) -> bool:
     """Whether there are no elements."""
     return any(size == 0 for size in shape)
@@ -285,6 +272,11 @@ def count(shape: Sequence[int]) -> int:
     for size in shape:
         total *= size
     return total
+
+
+def surely_empty(shape: Sequence[int]) -> bool:
+    """Whether a size is 0; a symbolic one is not asked."""
+    return any(type(size) is int and size == 0 for size in shape)
 
 
 def span(shape: Shape, strides: Shape) -> tuple[int, int]:

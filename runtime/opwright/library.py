@@ -6,7 +6,7 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright import _schema
 from opwright.dispatcher import Operator
@@ -16,7 +16,10 @@ from opwright.ops_namespace import lost
 from opwright.registrations import ArrayKernel, Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
 from opwright.registry import Handle, as_key, register, register_fallback
 
-__all__ = ["Library", "fallthrough_kernel", "register_array_kernel"]
+if TYPE_CHECKING:
+    from opwright.fake.context import FakeContext
+
+__all__ = ["Library", "fallthrough_kernel", "get_ctx", "register_array_kernel", "register_fake"]
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
@@ -131,6 +134,21 @@ class Library:
         handle = register_fallback(_name(self._key(dispatch_key)), kernel, where=_caller())
         self._contents.handles.append(handle)
 
+    def register_fake(
+        self, op_name: str | Operator, fn: Callable[..., Any], *, allow_override: bool = False
+    ) -> Callable[..., Any]:
+        """Register what an operator's results look like, without data: a function of the operator's arguments that
+        returns new tensors of the right shape, strides, dtype and device (`x.new_empty(shape)`). It must not read data;
+        a size that depends on it is `get_ctx().new_dynamic_size()`.
+
+        Raises RegistrationError where the operator has such a kernel (unless `allow_override`), TypeError for what
+        cannot be called.
+        """
+        self.impl(op_name, fn, DispatchKey.Meta, allow_override=allow_override)
+        return fn
+
+    _register_fake = register_fake  # PyTorch's name
+
     def destroy(self) -> None:
         """Take back everything the library defined and registered. Doing so again has no effect."""
         self._finalize.detach()
@@ -200,6 +218,60 @@ class _Contents:
                     lost[f"{operator.namespace}::{operator.base}"] = self.where
             if self.is_definer and _definers.get(self.ns) is self.where:
                 del _definers[self.ns]
+
+
+_lasting: Final[dict[str, Library]] = {}  # by namespace, for kernels registered without a Library
+
+
+def register_fake(
+    op: str | Operator,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    allow_override: bool = False,
+) -> Any:
+    """Register what an operator's results look like, without data; a decorator where `func` is left out.
+
+    `op` is "namespace::name" or an operator. The function gets the operator's arguments, fake tensors among them, and
+    returns new tensors of the right shape, strides, dtype and device; it must not read data (`get_ctx()` gives sizes
+    that depend on it). It lives as long as `lib`, or for ever. Raises RegistrationError where the operator has such a
+    kernel already (unless `allow_override`), or does not exist. Semantics: `torch.library.register_fake`.
+    """
+    name = _qualified_name(op)
+
+    def register_function(function: Callable[..., Any]) -> Callable[..., Any]:
+        return _library_for(name, lib).register_fake(name, function, allow_override=allow_override)
+
+    return register_function if func is None else register_function(func)
+
+
+def get_ctx() -> FakeContext:
+    """What a running fake kernel may ask for: `get_ctx().new_dynamic_size()`. Raises RuntimeError outside of one."""
+    from opwright.fake.context import get_ctx as running
+
+    return running()
+
+
+def _qualified_name(op: str | Operator) -> str:
+    if isinstance(op, Operator):
+        return op.name
+    if not isinstance(op, str):
+        raise TypeError(f"expected an operator or its qualified name, got {type(op).__name__}")
+    if "::" not in op:
+        raise RegistrationError(f"{op!r} is no qualified name of an operator: write namespace::name")
+    return op.removesuffix(".default")
+
+
+def _library_for(name: str, library: Library | None) -> Library:
+    namespace = name.partition("::")[0]
+    if library is not None:
+        return library
+    with lock:
+        found = _lasting.get(namespace)
+        if found is None:
+            found = _lasting[namespace] = Library(namespace, "FRAGMENT")
+        return found
 
 
 def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int, kernel: Callable[..., Any]) -> Handle:

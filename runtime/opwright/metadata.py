@@ -14,9 +14,11 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
-from opwright.dtypes import CANONICAL, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.promotion import castable
+from opwright.sizes import is_symbolic
 from opwright.storage import new_array, resize, stride_over
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Form:
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
+    `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
     """
 
     __slots__ = (
@@ -54,6 +57,7 @@ class Form:
         "dtype",
         "exact_scalars",
         "may_overlap",
+        "odd",
         "pointwise",
         "produces",
         "shape",
@@ -76,9 +80,12 @@ class Form:
         exact_scalars: bool = False,
         may_overlap: bool = False,
     ) -> None:
+        is_symbolic = not all(type(each) is int for each in (*shape, *strides))
+        is_simple = not is_symbolic and shape and 0 not in shape and strides == layouts.contiguous_strides(shape)
         self.shape = shape
         self.strides = strides
         self.steps = tuple([stride * dtype.itemsize for stride in strides])
+        self.odd = 0 if is_simple and dtype not in REDUCED else ODD
         self.dtype = dtype
         self.common = common or dtype
         self.compute = compute or self.common
@@ -102,11 +109,19 @@ class Forms(dict[Any, Form]):
         depends_on_default(self)
 
     def keep(self, key: Any, form: Form) -> Form:
-        """Remember a form, and return it."""
+        """Remember a form, and return it. What depends on symbolic sizes is not kept: their ShapeEnv has an end."""
+        if _is_symbolic(key):
+            return form
         if len(self) >= _MEMO_LIMIT:
             self.clear()
         self[key] = form
         return form
+
+
+def _is_symbolic(key: Any) -> bool:
+    if isinstance(key, (tuple, list)):
+        return any(map(_is_symbolic, key))
+    return is_symbolic(key)
 
 
 class Plan:

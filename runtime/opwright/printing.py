@@ -10,6 +10,7 @@ import numpy as np
 
 from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
+from opwright.keys import META
 
 if TYPE_CHECKING:
     from opwright.tensor import Tensor
@@ -70,6 +71,8 @@ class ComplexNumbers:
 
 def format_tensor(tensor: Tensor) -> str:
     """What `repr` of a tensor says. Of more than 1,000 elements, each dimension's three first and last are shown."""
+    if tensor.keys & META:
+        return _format_without_data(tensor)
     prefix = "tensor("
     backend = backend_of(tensor.array)
     values = backend.to_numpy(tensor.array)
@@ -82,11 +85,26 @@ def format_tensor(tensor: Tensor) -> str:
     else:
         body = _body(values, len(prefix))
         notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype not in usual else []
+    return _with_notes(prefix + body, [*notes, *_gradient_notes(tensor)], len(prefix))
+
+
+def _format_without_data(tensor: Tensor) -> str:
+    """Everything but the values: `tensor(..., device='meta', size=(2, 3))`, `FakeTensor(..., size=(2, 3))`."""
+    prefix = "tensor(" if tensor.is_meta else "FakeTensor("
+    notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
+    notes.append(f"size={_sizes(tensor.shape)}")
+    notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype != get_default_dtype() else []
+    return _with_notes(f"{prefix}...", [*notes, *_gradient_notes(tensor)], len(prefix))
+
+
+def _sizes(shape: tuple[Any, ...]) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _gradient_notes(tensor: Tensor) -> list[str]:
     if tensor.edge is not None and tensor.requires_grad:
-        notes.append(f"grad_fn=<{type(tensor.edge).__name__}>")
-    elif tensor.requires_grad:
-        notes.append("requires_grad=True")
-    return _with_notes(prefix + body, notes, len(prefix))
+        return [f"grad_fn=<{type(tensor.edge).__name__}>"]
+    return ["requires_grad=True"] if tensor.requires_grad else []
 
 
 def _body(values: Values, indent: int) -> str:

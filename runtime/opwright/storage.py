@@ -8,8 +8,8 @@ import numpy as np
 
 from opwright.devices import Array, backend_named, backend_of
 from opwright.dtypes import REDUCED, bfloat16
-from opwright.keys import ODD
-from opwright.layouts import Shape, contiguous_strides, count, span
+from opwright.keys import META, ODD
+from opwright.layouts import Shape, contiguous_strides, span, surely_empty
 
 if TYPE_CHECKING:
     from opwright.tensor import Tensor
@@ -27,7 +27,7 @@ class Storage:
     would move them along).
     """
 
-    __slots__ = ("_flat", "array", "resizable", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
@@ -49,14 +49,16 @@ class Storage:
         if array is self.array and all(stride >= 0 for stride in backend_of(array).strides(array)):
             return 0
         backend = backend_of(array)
-        return (
-            (backend.data_ptr(array) - backend.data_ptr(self.flat())) // array.itemsize
-            if count(backend.shape(array))
-            else 0
-        )
+        if surely_empty(backend.shape(array)):
+            return 0
+        start = backend.data_ptr(self.flat())
+        size: int = array.itemsize
+        return (backend.data_ptr(array) - start) // size
 
     def __reduce__(self) -> tuple[Any, ...]:
         backend = backend_of(self.array)
+        if backend.key == META:
+            return Storage, (self.flat(), self.resizable)
         device = backend.device(self.array)
         return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
 
@@ -116,13 +118,13 @@ def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtyp
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     flat = storage.flat(dtype)
     needed = offset + span(shape, strides)[1] + 1
-    if count(shape) and needed > flat.shape[0]:
+    if not surely_empty(shape) and needed > flat.shape[0]:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
             f"and itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out of bounds "
             f"for storage of size {flat.nbytes}"
         )
-    return strided_view(flat, shape, strides, offset if count(shape) else 0)
+    return strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset)
 
 
 def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> Array:
@@ -138,8 +140,10 @@ def strided_view(flat: Array, shape: Shape, strides: Shape, offset: int = 0) -> 
 
 def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
     """Uninitialised memory with exactly these dense strides, beside `like` (a NumPy or CuPy array)."""
-    xp = np if type(like) is np.ndarray else backend_of(like).array_module()
-    return strided_view(xp.empty(max(span(shape, strides)[1] + 1, 1), dtype), shape, strides)
+    length = 1 if surely_empty(shape) else span(shape, strides)[1] + 1
+    if type(like) is np.ndarray:
+        return strided_view(np.empty(length, dtype), shape, strides)
+    return strided_view(backend_of(like).array_module().empty_like(like, dtype, shape=(length,)), shape, strides)
 
 
 def odd_bit(array: Array) -> int:
@@ -183,7 +187,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
         )
     flat = storage.flat(array.dtype)
     offset = storage.offset_of(array)
-    needed = offset + span(shape, strides)[1] + 1 if count(shape) else 0
+    needed = 0 if surely_empty(shape) else offset + span(shape, strides)[1] + 1
     if needed > flat.shape[0]:
         if not storage.resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
@@ -191,7 +195,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
         grown[: flat.shape[0]] = flat
         storage.replace(grown)
         flat = grown
-    set_array(tensor, strided_view(flat, shape, strides, offset if needed else 0))
+    set_array(tensor, strided_view(flat, shape, strides, 0 if surely_empty(shape) else offset))
 
 
 class Extra:

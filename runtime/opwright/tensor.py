@@ -6,6 +6,7 @@ The operators and their methods are generated and attached by `opwright_aten.met
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import DENSE_CPU, GRAD, ODD, VIEW
+from opwright.keys import DENSE_CPU, GRAD, META, ODD, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
@@ -134,7 +135,11 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
         return self.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 if there is none."""
+        """The address of the first element; 0 if there is none, and on the meta device."""
+        if self.keys & META:
+            if not self.is_meta:
+                raise _fake_context().no_data(self.array, ".data_ptr()")
+            return 0
         return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
 
     def is_contiguous(self, memory_format: object = None) -> bool:
@@ -230,11 +235,14 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
         """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if self.keys & META:
+            return _fake_context().read_item(self.array, ".item()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
 
@@ -243,7 +251,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
         if count != 1:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.item())
+        return bool(_fake_context().read_item(self.array, "bool()") if self.keys & META else self.item())
 
     def __int__(self) -> int:
         return int(self._only())
@@ -253,6 +261,10 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
 
     def __complex__(self) -> complex:
         return complex(self._only())
+
+    def _check_data(self, what: str) -> None:
+        if self.keys & META:
+            raise _fake_context().no_data(self.array, what)
 
     def _only(self) -> Any:
         if self.numel() != 1:
@@ -291,6 +303,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
+        self._check_data(".numpy()")
         if not force:
             if self.requires_grad:
                 raise RuntimeError(
@@ -314,6 +327,12 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
         if spec:
             raise TypeError("unsupported format string passed to Tensor.__format__")
         return str(self)
+
+
+def _fake_context() -> ModuleType:
+    from opwright.fake import context
+
+    return context
 
 
 _CPU = Device("cpu")
@@ -365,7 +384,7 @@ def _wrap_other(array: Array) -> Tensor:
     if isinstance(array, (np.generic, ndarray)):
         return wrap(np.asarray(array))  # a scalar, or a subclass of ndarray
     backend = backend_of(array)
-    if backend.name == "cuda":
+    if backend.name in ("cuda", "meta"):
         odd = odd_bit(array)
     else:
         shape = backend.shape(array)
@@ -373,7 +392,7 @@ def _wrap_other(array: Array) -> Tensor:
         odd = 0 if simple and backend.dtype(array) not in REDUCED else ODD
     out = Tensor()
     out.array = array
-    out.keys = backend.keys | odd
+    out.keys = backend.keys_of(array) | odd
     out.edge = None
     out.extra = None
     return out

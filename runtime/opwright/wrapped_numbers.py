@@ -12,6 +12,7 @@ import numpy as np
 
 from opwright.conversion import converter
 from opwright.dtypes import DType, wrapped_scalar
+from opwright.keys import META
 from opwright.promotion import result_type
 from opwright.tensor import Tensor, wrap
 
@@ -53,7 +54,17 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
     is_plain = any(not isinstance(value, Tensor) for value in tensors)
     for position, number in numbers.items():
         array = _wrapped(number, common, tensors)
-        args[position] = array if is_plain else wrap(array)
+        args[position] = array if is_plain else _beside(tensors, array)
+
+
+def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor of the array; without data, where the other operand has none."""
+    number = wrap(array)
+    if any(tensor.keys & META for tensor in tensors):
+        from opwright.fake.modes import as_fake, mode_of
+
+        return as_fake(number, mode_of(tensors))
+    return number
 
 
 def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:

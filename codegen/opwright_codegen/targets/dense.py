@@ -64,7 +64,7 @@ class DenseFacts:
 
     `operands`: the tensor arguments; `scalars`: numbers among the operands; `ones`: arguments that must have their
     default. `kinds`: NumPy's dtype kinds that it serves, '' for all. `checks_result`: the result's dtype is not known
-    beforehand.
+    beforehand. `is_truth`: it is bool, else it is the operands'.
     """
 
     formula: Formula
@@ -73,6 +73,7 @@ class DenseFacts:
     ones: tuple[tuple[str, object], ...]
     kinds: str
     checks_result: bool
+    is_truth: bool
     writes: bool
 
 
@@ -164,7 +165,9 @@ def _facts(
     kinds = "".join(letter for letter in options.kinds if letter in "fc") if scalars else options.kinds
     if not kinds or (writes and with_out(formula, "out", positional=True) is None):
         return None
-    return DenseFacts(formula, tensors, scalars, ones, "" if kinds == _ALL else kinds, checks, writes)
+    return DenseFacts(
+        formula, tensors, scalars, ones, "" if kinds == _ALL else kinds, checks, options.kind == "bool", writes
+    )
 
 
 def _outer_ufunc(formula: Formula) -> str | None:

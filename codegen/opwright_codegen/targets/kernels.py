@@ -26,7 +26,7 @@ TEMPLATE = "kernels.py.j2"
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """What differs between the two modules."""
+    """What differs between the modules. Without a `library`, `xp` is a module of the runtime."""
 
     key: str
     xp: str
@@ -35,7 +35,11 @@ class Backend:
 
 
 def context(
-    view: NamespaceView, bindings: Sequence[Binding], backend: Backend, names: Mapping[str, ShimNames]
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    backend: Backend,
+    names: Mapping[str, ShimNames],
+    builder: type[ShimBuilder] = ShimBuilder,
 ) -> dict[str, object]:
     """What the template shows."""
     own = backend_bindings(bindings, backend.key)
@@ -44,8 +48,7 @@ def context(
     shims: list[Shim] = []
     for binding in own:
         name = binding.view.name
-        builder = ShimBuilder(binding, builtins, names[name], backend.xp, modules)
-        shims.append(builder.shim(backend.key))
+        shims.append(builder(binding, builtins, names[name], backend.xp, modules).shim(backend.key))
     return {"backend": backend, "shims": shims, "imports": _imports(shims, backend, modules)}
 
 
@@ -86,7 +89,7 @@ def _functions(names: Mapping[str, ShimNames]) -> set[str]:
 
 def _imports(shims: Sequence[Shim], backend: Backend, modules: dict[str, str]) -> str:
     words = words_in(text for shim in shims for text in shim.texts())
-    whole = [f"{backend.library} as {backend.xp}"] if backend.xp in words else []
+    whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
     return import_lines(words, whole, extra)

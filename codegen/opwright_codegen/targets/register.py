@@ -12,7 +12,7 @@ from opwright_codegen.targets.shims import ShimNames
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
-_MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA"}
+_MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
 def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]) -> dict[str, object]:
@@ -29,6 +29,7 @@ def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNa
         for name, file in (
             ("KERNELS_CPU", "kernels_cpu"),
             ("KERNELS_CUDA", "kernels_cuda"),
+            ("FAKES", "fakes"),
             ("COMPOSITES", "composites"),
         )
         if name in modules

@@ -15,14 +15,15 @@ from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
 from opwright_codegen.views import Side, Tensors, annotation, return_annotation, signature, tensors_in
 
-__all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "spelled"]
+__all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "returned", "spelled"]
 
 # What shims use beside their arguments.
 RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
-    "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "builtins",
-    "complex", "cp", "dtypes", "float", "int", "item", "made", "math", "ndarray", "np", "plan", "plans", "result",
-    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
+    "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
+    "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
+    "new_fake", "new_place", "np", "place", "place_of", "place_of_first", "plan", "plans", "result", "results", "rules",
+    "target", "type", "wrap", "wrap_view", "wrap_views", "written", "zip",
 )  # fmt: skip
 
 
@@ -296,7 +297,7 @@ class ShimBuilder:
             return [formula_lines(call, self._spelling(arguments), 4, "return ")]
         results = [f"result{i}" for i in range(len(plans))]
         wrapped = [f"wrap({p}.lay_out({r}))" for p, r in zip(plans, results, strict=True)]
-        return [*self._results(results, arguments), _returned(wrapped)]
+        return [*self._results(results, arguments), returned(wrapped)]
 
     def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         """Several results: a formula each, or what the kernel returns, unpacked."""
@@ -322,7 +323,7 @@ class ShimBuilder:
             *(f"target{i} = {plan}.{take}({name})" for plan, name, i in numbered),
             *self._results([f"result{i}" for i in range(len(plans))], arguments),
             *(f"{plan}.store(result{i}, target{i})" for plan, _, i in numbered),
-            _returned(written),
+            returned(written),
         ]
 
     # -- without plans
@@ -335,7 +336,7 @@ class ShimBuilder:
             call = Call(Verbatim(wrapper), (Verbatim(base), self._call()))
             return [formula_lines(call, self._spelling(given), 4, "return ")]
         results = [f"result{i}" for i in range(len(self._schema.returns))]
-        return [*self._results(results, given), _returned([f"wrap_view({base}, {name})" for name in results])]
+        return [*self._results(results, given), returned([f"wrap_view({base}, {name})" for name in results])]
 
     def _direct(self) -> list[str]:
         """The kernel makes all its results, or writes them all."""
@@ -344,16 +345,16 @@ class ShimBuilder:
         if not returns or returns[0].is_write:
             names = {a.annotations: self._own[a.name] for a in self._schema.mutated_arguments}
             written = [names[r.annotations] for r in returns]
-            return [self._statement(given, "", ""), *([_returned(written)] if written else [])]
+            return [self._statement(given, "", ""), *([returned(written)] if written else [])]
         if len(returns) > 1:
             results = [f"result{i}" for i in range(len(returns))]
             wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
-            return [*self._results(results, given), _returned(wrapped)]
+            return [*self._results(results, given), returned(wrapped)]
         if not returns[0].type.is_tensor_like:
             kind = annotation(returns[0].type, self._builtins, side=Side.RESULT)
             return [self._statement(given, f"result: {kind} = ", ""), "return result"]
         if returns[0].type.is_list_like:
-            return [self._statement(given, "result = ", ""), _returned([_wrapped("result", returns[0])])]
+            return [self._statement(given, "result = ", ""), returned([_wrapped("result", returns[0])])]
         return [formula_lines(Call(Verbatim("wrap"), (self._call(),)), self._spelling(given), 4, "return ")]
 
     # -- the fast shims
@@ -445,6 +446,7 @@ def _wrapped(name: str, found: Return) -> str:
     return f"[wrap(item) for item in {name}]" if found.type.is_list_like else f"wrap({name})"
 
 
-def _returned(values: Sequence[str]) -> str:
+def returned(values: Sequence[str]) -> str:
+    """The statement that returns several results, an item a line where they are long."""
     text = f"return {', '.join(values)}"
     return text if len(text) + 4 <= LINE else bracketed("return (", values, ")", 4)

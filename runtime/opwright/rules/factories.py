@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.annotations import DtypeKinds
 from opwright.devices import Device, as_device
 from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_complex
 from opwright.metadata import Form, Forms, Plan
@@ -27,7 +28,7 @@ def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Pl
 
 
 def overwritten(
-    self: Any, *, accepts: str | None = None, memory_format: object = None, may_overlap: bool = False
+    self: Any, *, accepts: DtypeKinds | None = None, memory_format: object = None, may_overlap: bool = False
 ) -> Plan:
     """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
     as it is (`fill`).

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from opwright import layouts
+from opwright.annotations import DtypeKinds
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
@@ -22,8 +23,8 @@ def reduce(
     keepdim: bool = False,
     *,
     dtype: object = None,
-    kind: str = "default",
-    accepts: str | None = None,
+    kind: Literal["default", "int_to_long", "int_to_float", "float_only", "bool", "truth", "long", "real"] = "default",
+    accepts: DtypeKinds | None = None,
     nonempty: bool = False,
     empty_is_all: bool = True,
 ) -> Plan:
@@ -103,7 +104,9 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
     raise ValueError(f"{kind!r} is no kind of reduction")
 
 
-def scan(self: Any, dim: int, *, dtype: object = None, kind: str = "int_to_long", accepts: str | None = None) -> Plan:
+def scan(
+    self: Any, dim: int, *, dtype: object = None, kind: str = "int_to_long", accepts: DtypeKinds | None = None
+) -> Plan:
     """A running reduction along `dim` (`cumsum`): the shape of `self`, contiguous.
 
     `kind` and `accepts` are those of `reduce`; `dtype` replaces the promoted dtype.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
@@ -41,7 +41,7 @@ def topk(self: Any, k: int, dim: int, *, positions: bool = False) -> Plan:
     return Plan(Form(shape, layouts.contiguous_strides(shape), int64 if positions else given), (self,))
 
 
-def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: str = "default") -> Plan:
+def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: Literal["default", "long"] = "default") -> Plan:
     """One element along `dim`, or (`kind="long"`) where it stood. Raises RuntimeError for a `k` out of range."""
     plan = reduce(self, dim, keepdim, kind=kind, nonempty=True, accepts="integer floating")
     if k < 1 or k > (self.shape[plan.dims[0]] if self.ndim else 1):

@@ -7,11 +7,13 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 COMPOSITES = f"{__package__}.composites"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::full_like_size", "CPU", KERNELS_CPU, "full_like_size", "", ""),
     ("demo::full_like_size", "CUDA", KERNELS_CUDA, "full_like_size", "", ""),
+    ("demo::full_like_size", "Meta", FAKES, "full_like_size", "", ""),
     ("demo::defaults", "CPU", KERNELS_CPU, "defaults", "", ""),
     ("demo::version", "CompositeExplicitAutograd", COMPOSITES, "version", "", ""),
 )

@@ -7,13 +7,16 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::join", "CPU", KERNELS_CPU, "join_default", "", ""),
     ("demo::join", "CUDA", KERNELS_CUDA, "join_default", "", ""),
+    ("demo::join", "Meta", FAKES, "join_default", "", ""),
     ("demo::pick", "CPU", KERNELS_CPU, "pick", "", ""),
     ("demo::weighted", "CPU", KERNELS_CPU, "weighted", "", ""),
     ("demo::copies", "CPU", KERNELS_CPU, "copies", "", ""),
     ("demo::join.out", "CPU", KERNELS_CPU, "join_out", "", ""),
     ("demo::join.out", "CUDA", KERNELS_CUDA, "join_out", "", ""),
+    ("demo::join.out", "Meta", FAKES, "join_out", "", ""),
 )

@@ -7,6 +7,7 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 COMPOSITES = f"{__package__}.composites"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
@@ -18,13 +19,30 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "",
         "",
     ),
+    (
+        "demo::a_very_long_operator_name_that_leaves_little_room",
+        "Meta",
+        FAKES,
+        "a_very_long_operator_name_that_leaves_little_room_default",
+        "",
+        "",
+    ),
     ("demo::conditional", "CPU", KERNELS_CPU, "conditional", "conditional_dense", "conditional_arrays"),
     ("demo::conditional", "CUDA", KERNELS_CUDA, "conditional", "conditional_dense", ""),
+    ("demo::conditional", "Meta", FAKES, "conditional", "conditional_dense", ""),
     ("demo::another_operator", "CompositeExplicitAutograd", COMPOSITES, "another_operator", "", ""),
     (
         "demo::a_very_long_operator_name_that_leaves_little_room.out",
         "CPU",
         KERNELS_CPU,
+        "a_very_long_operator_name_that_leaves_little_room_out",
+        "",
+        "",
+    ),
+    (
+        "demo::a_very_long_operator_name_that_leaves_little_room.out",
+        "Meta",
+        FAKES,
         "a_very_long_operator_name_that_leaves_little_room_out",
         "",
         "",

@@ -7,18 +7,28 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::softplus", "CPU", KERNELS_CPU, "softplus_default", "", ""),
     ("demo::softplus", "CUDA", KERNELS_CUDA, "softplus_default", "", ""),
+    ("demo::softplus", "Meta", FAKES, "softplus_default", "", ""),
     ("demo::scale", "CPU", KERNELS_CPU, "scale_default", "", ""),
+    ("demo::scale", "Meta", FAKES, "scale_default", "", ""),
     ("demo::moments", "CPU", KERNELS_CPU, "moments_default", "", ""),
+    ("demo::moments", "Meta", FAKES, "moments_default", "", ""),
     ("demo::parts", "CPU", KERNELS_CPU, "parts", "", ""),
+    ("demo::parts", "Meta", FAKES, "parts", "", ""),
     ("demo::pairs", "CPU", KERNELS_CPU, "pairs", "", ""),
+    ("demo::pairs", "Meta", FAKES, "pairs", "", ""),
     ("demo::softplus.out", "CPU", KERNELS_CPU, "softplus_out", "", ""),
     ("demo::softplus.out", "CUDA", KERNELS_CUDA, "softplus_out", "", ""),
+    ("demo::softplus.out", "Meta", FAKES, "softplus_out", "", ""),
     ("demo::softplus_", "CPU", KERNELS_CPU, "softplus_", "", ""),
     ("demo::softplus_", "CUDA", KERNELS_CUDA, "softplus_", "", ""),
+    ("demo::softplus_", "Meta", FAKES, "softplus_", "", ""),
     ("demo::scale.out", "CPU", KERNELS_CPU, "scale_out", "", ""),
+    ("demo::scale.out", "Meta", FAKES, "scale_out", "", ""),
     ("demo::moments.out", "CPU", KERNELS_CPU, "moments_out", "", ""),
+    ("demo::moments.out", "Meta", FAKES, "moments_out", "", ""),
 )

@@ -7,25 +7,38 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::add.Tensor", "CPU", KERNELS_CPU, "add_Tensor", "add_Tensor_dense", "add_Tensor_arrays"),
     ("demo::add.Tensor", "CUDA", KERNELS_CUDA, "add_Tensor", "add_Tensor_dense", ""),
+    ("demo::add.Tensor", "Meta", FAKES, "add_Tensor", "add_Tensor_dense", ""),
     ("demo::add.Scalar", "CPU", KERNELS_CPU, "add_Scalar", "add_Scalar_dense", "add_Scalar_arrays"),
     ("demo::add.Scalar", "CUDA", KERNELS_CUDA, "add_Scalar", "add_Scalar_dense", ""),
+    ("demo::add.Scalar", "Meta", FAKES, "add_Scalar", "add_Scalar_dense", ""),
     ("demo::exp", "CPU", KERNELS_CPU, "exp_default", "exp_default_dense", "exp_default_arrays"),
+    ("demo::exp", "Meta", FAKES, "exp_default", "exp_default_dense", ""),
     ("demo::less", "CPU", KERNELS_CPU, "less", "less_dense", "less_arrays"),
     ("demo::less", "CUDA", KERNELS_CUDA, "less", "less_dense", ""),
+    ("demo::less", "Meta", FAKES, "less", "less_dense", ""),
     ("demo::swish", "CPU", KERNELS_CPU, "swish", "swish_dense", "swish_arrays"),
+    ("demo::swish", "Meta", FAKES, "swish", "swish_dense", ""),
     ("demo::lerp", "CPU", KERNELS_CPU, "lerp", "", ""),
+    ("demo::lerp", "Meta", FAKES, "lerp", "", ""),
     ("demo::add.out", "CPU", KERNELS_CPU, "add_out", "", ""),
     ("demo::add.out", "CUDA", KERNELS_CUDA, "add_out", "", ""),
+    ("demo::add.out", "Meta", FAKES, "add_out", "", ""),
     ("demo::add_.Tensor", "CPU", KERNELS_CPU, "add__Tensor", "add__Tensor_dense", ""),
     ("demo::add_.Tensor", "CUDA", KERNELS_CUDA, "add__Tensor", "add__Tensor_dense", ""),
+    ("demo::add_.Tensor", "Meta", FAKES, "add__Tensor", "add__Tensor_dense", ""),
     ("demo::add.Scalar_out", "CPU", KERNELS_CPU, "add_Scalar_out", "", ""),
     ("demo::add.Scalar_out", "CUDA", KERNELS_CUDA, "add_Scalar_out", "", ""),
+    ("demo::add.Scalar_out", "Meta", FAKES, "add_Scalar_out", "", ""),
     ("demo::add_.Scalar", "CPU", KERNELS_CPU, "add__Scalar", "add__Scalar_dense", ""),
     ("demo::add_.Scalar", "CUDA", KERNELS_CUDA, "add__Scalar", "add__Scalar_dense", ""),
+    ("demo::add_.Scalar", "Meta", FAKES, "add__Scalar", "add__Scalar_dense", ""),
     ("demo::exp.out", "CPU", KERNELS_CPU, "exp_out", "", ""),
+    ("demo::exp.out", "Meta", FAKES, "exp_out", "", ""),
     ("demo::exp_", "CPU", KERNELS_CPU, "exp_", "exp__dense", ""),
+    ("demo::exp_", "Meta", FAKES, "exp_", "exp__dense", ""),
 )

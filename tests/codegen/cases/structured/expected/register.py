@@ -6,11 +6,17 @@ the function is the name that the schema declares, and bound to nothing.
 """
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
+FAKES = f"{__package__}.fakes"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::largest", "CPU", KERNELS_CPU, "largest_default", "", ""),
+    ("demo::largest", "Meta", FAKES, "largest_default", "", ""),
     ("demo::largest.values_out", "CPU", KERNELS_CPU, "largest_values_out", "", ""),
+    ("demo::largest.values_out", "Meta", FAKES, "largest_values_out", "", ""),
     ("demo::halve", "CPU", KERNELS_CPU, "halve_default", "", ""),
+    ("demo::halve", "Meta", FAKES, "halve_default", "", ""),
     ("demo::halve_", "CPU", KERNELS_CPU, "halve_", "", ""),
+    ("demo::halve_", "Meta", FAKES, "halve_", "", ""),
     ("demo::halve.out_rounding", "CPU", KERNELS_CPU, "halve_out_rounding", "", ""),
+    ("demo::halve.out_rounding", "Meta", FAKES, "halve_out_rounding", "", ""),
 )

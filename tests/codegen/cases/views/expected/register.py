@@ -7,10 +7,14 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+FAKES = f"{__package__}.fakes"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::flip_axes", "CPU", KERNELS_CPU, "flip_axes", "", ""),
     ("demo::flip_axes", "CUDA", KERNELS_CUDA, "flip_axes", "", ""),
+    ("demo::flip_axes", "Meta", FAKES, "flip_axes", "", ""),
     ("demo::pieces", "CPU", KERNELS_CPU, "pieces", "", ""),
+    ("demo::pieces", "Meta", FAKES, "pieces", "", ""),
     ("demo::ends", "CPU", KERNELS_CPU, "ends", "", ""),
+    ("demo::ends", "Meta", FAKES, "ends", "", ""),
 )

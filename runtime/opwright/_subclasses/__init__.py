@@ -1,0 +1,1 @@
+"""PyTorch's place for fake tensors."""

@@ -1,0 +1,108 @@
+"""What kernels ask of the array module (`xp`), for arrays without data: views and new memory, nothing that computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright import layouts
+from opwright.dtypes import DType
+from opwright.errors import FakeKernelError
+from opwright.fake.arrays import MetaArray, meta_array
+
+__all__ = [
+    "broadcast_to",
+    "empty_like",
+    "lib",
+    "may_share_memory",
+    "ndarray",
+    "split",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+
+def ndarray(shape: Sequence[int], dtype: DType, data: Any, strides: Sequence[int]) -> MetaArray:
+    """A view from an address on, as CuPy's constructor makes it."""
+    made: MetaArray = data.root.lying(shape, strides, data.offset)
+    made.dtype = dtype
+    return made
+
+
+def empty_like(prototype: MetaArray, dtype: DType, *, shape: Sequence[int]) -> MetaArray:
+    """A row-major array beside another."""
+    return meta_array(tuple(shape), layouts.contiguous_strides(tuple(shape)), dtype, prototype.place)
+
+
+def swapaxes(array: MetaArray, axis1: int, axis2: int) -> MetaArray:
+    """Two dimensions swapped."""
+    return array.swapaxes(axis1, axis2)
+
+
+def transpose(array: MetaArray, axes: Sequence[int] | None = None) -> MetaArray:
+    """The dimensions in another order, reversed if none is given."""
+    return array.T if axes is None else array.transpose(axes)
+
+
+def squeeze(array: MetaArray, axis: Any = None) -> MetaArray:
+    """Without the dimensions of size 1, or those of them that `axis` names."""
+    return array.squeeze((axis,) if isinstance(axis, int) else axis)
+
+
+def broadcast_to(array: MetaArray, shape: Sequence[int]) -> MetaArray:
+    """Repeated to a shape, with strides of 0."""
+    new = len(shape) - array.ndim
+    strides = [
+        0 if have == 1 != want else step
+        for have, want, step in zip(array.shape, shape[new:], array.strides, strict=True)
+    ]
+    return array.lying(shape, (*[0] * new, *strides), array.offset)
+
+
+def split(array: MetaArray, parts: int | Sequence[int], axis: int = 0) -> list[MetaArray]:
+    """That many equal parts along an axis, or parts that end at the places given. Raises ValueError where they cannot
+    be equal."""
+    size = array.shape[axis]
+    if isinstance(parts, int):
+        if size % parts:
+            raise ValueError("array split does not result in an equal division")
+        ends = [size // parts * place for place in range(1, parts + 1)]
+    else:
+        ends = [*parts, size]
+    before = (slice(None),) * (axis % array.ndim)
+    return [array[(*before, slice(start, end))] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def __getattr__(name: str) -> Any:
+    """What is not here computes, or is not known."""
+    raise FakeKernelError(
+        f"a kernel called xp.{name} on arrays without data, which have views alone: give the operator a rule "
+        "(`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
+    )
+
+
+def may_share_memory(first: MetaArray, second: MetaArray) -> bool:
+    """Whether the elements' ranges meet in one memory; where they are symbolic, whether the memory is one."""
+    if first.root is not second.root:
+        return False
+    if first.is_symbolic or second.is_symbolic:
+        return True
+    ranges = [(array.offset + low, array.offset + high) for array in (first, second) for low, high in (_span(array),)]
+    return ranges[0][0] <= ranges[1][1] and ranges[1][0] <= ranges[0][1]
+
+
+def _span(array: MetaArray) -> tuple[int, int]:
+    return layouts.span(array.shape, array.strides)
+
+
+class lib:
+    """The part of `numpy.lib` that view kernels use."""
+
+    class stride_tricks:
+        """Views of any shape and strides."""
+
+        @staticmethod
+        def as_strided(array: MetaArray, shape: Sequence[int], strides: Sequence[int]) -> MetaArray:
+            """A view from the first element on."""
+            return array.lying(shape, strides, array.offset)

@@ -1,0 +1,106 @@
+"""What tensors without data cannot say: sizes and values that depend on data; and the fake kernel that asks."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.dtypes import COMPLEX, FLOATING, bool_
+from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
+from opwright.fake.arrays import MetaArray, Place
+
+if TYPE_CHECKING:
+    from opwright.fake.modes import FakeTensorMode
+    from opwright.symbolic import ShapeEnv
+
+__all__ = ["FakeContext", "dynamic_size", "get_ctx", "no_data", "read_item", "running"]
+
+
+class FakeContext:
+    """What a running fake kernel may ask for (`opwright.library.get_ctx()`)."""
+
+    def __init__(self, operator: str, mode: FakeTensorMode | None) -> None:
+        self.operator = operator
+        self._mode = mode
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
+        """A size that depends on data: an unbacked SymInt in [min, max].
+
+        Raises DynamicOutputShapeError where the FakeTensorMode has no ShapeEnv, ValueError for a `min` below 0.
+        """
+        if type(min) is not int or type(max) not in (int, type(None)):
+            raise ValueError(f"new_dynamic_size(min={min}, max={max}): both are ints that are known")
+        if min < 0:
+            raise ValueError(f"new_dynamic_size(min={min}): a size is never below 0")
+        env = None if self._mode is None else self._mode.shape_env
+        if env is None or not env.allow_dynamic_output_shape_ops:
+            raise DynamicOutputShapeError(_no_env(self.operator, "the size of a result"))
+        return env.create_unbacked_symint(min=min, max=max)
+
+    create_unbacked_symint = new_dynamic_size  # PyTorch's older name
+
+
+running: Final[ContextVar[FakeContext | None]] = ContextVar("opwright_fake_kernel", default=None)
+
+
+def get_ctx() -> FakeContext:
+    """The context of the fake kernel that is running: `get_ctx().new_dynamic_size()`.
+
+    Raises RuntimeError outside of a fake kernel.
+    """
+    found = running.get()
+    if found is None:
+        raise RuntimeError("get_ctx() is for fake kernels: it was called while none is running")
+    return found
+
+
+def dynamic_size(place: Place, what: str, most: int | None = None) -> Any:
+    """An unbacked size for a result; `most` bounds it, where it is known. Raises DynamicOutputShapeError without a
+    ShapeEnv."""
+    env = None if place.mode is None else place.mode.shape_env
+    if env is None or not env.allow_dynamic_output_shape_ops:
+        raise DynamicOutputShapeError(_no_env("", what))
+    return env.create_unbacked_symint(min=0, max=most if type(most) is int else None)
+
+
+def _no_env(operator: str, what: str) -> str:
+    subject = f"{operator}: " if operator else ""
+    return (
+        f"{subject}{what} depends on data, and a tensor without data cannot say it. With "
+        "FakeTensorMode(shape_env=opwright.symbolic.ShapeEnv()) it becomes a symbolic size"
+    )
+
+
+def read_item(array: MetaArray, what: str) -> Any:
+    """The only element of an array without data: an unbacked number, where the mode has a ShapeEnv for it.
+
+    Raises DataDependentOutputError elsewhere.
+    """
+    mode = array.place.mode
+    env: ShapeEnv | None = None if mode is None else mode.shape_env
+    dtype = array.dtype
+    if env is None or not env.allow_scalar_outputs or dtype in COMPLEX:
+        raise no_data(array, what)
+    if dtype is bool_:
+        return env.create_unbacked_symbool()
+    if dtype in FLOATING:
+        return env.create_unbacked_symfloat()
+    return env.create_unbacked_symint(min=-(2**63), max=2**63 - 1)
+
+
+def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
+    """The error of a call that reads data."""
+    place = array.place
+    kind = "meta" if place.mode is None else "fake"
+    context = running.get()
+    operator = "" if context is None else context.operator
+    inside = f" in the fake kernel of {operator}" if operator else ""
+    hint = (
+        "Compute with tensors instead; a size that depends on data is get_ctx().new_dynamic_size() there"
+        if operator
+        else "Call it on the real tensor, or keep the value in a tensor"
+    )
+    return DataDependentOutputError(
+        f"{what} reads the data of a {kind} tensor{inside} ({array.dtype}{list(array.shape)} on {place.device}), "
+        f"which has none. {hint}"
+    )

@@ -1,0 +1,99 @@
+"""What generated fake kernels are made of: from a rule's plan to a tensor without data."""
+
+from __future__ import annotations
+
+from opwright.dtypes import DType
+from opwright.errors import FakeKernelError
+from opwright.fake.arrays import MetaArray, Place
+from opwright.fake.modes import OTHER_MODE, new_place
+from opwright.metadata import Form, Plan
+from opwright.storage import storage_of
+from opwright.tensor import Tensor
+
+__all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"]
+
+
+def place_of(*arrays: MetaArray | None) -> Place:
+    """Where the results of a call are: with its operands, tensors of no dimension on the CPU aside.
+
+    Raises FakeKernelError for two modes, RuntimeError for two devices.
+    """
+    found: MetaArray | None = None
+    for array in arrays:
+        if array is None or (found is not None and array.place is found.place):
+            continue
+        found = array if found is None else _common(found, array)
+    return new_place() if found is None else found.place
+
+
+def place_of_first(array: MetaArray, *others: MetaArray | None) -> Place:
+    """Where the results of a call are whose operands may be on several devices (`copy_`, indexing): with the first.
+
+    Raises FakeKernelError for two modes.
+    """
+    mode = array.place.mode
+    for other in others:
+        if other is not None and mode is not None and other.place.mode not in (None, mode):
+            raise FakeKernelError(OTHER_MODE)
+    return array.place
+
+
+def _common(first: MetaArray, second: MetaArray) -> MetaArray:
+    a, b = first.place, second.place
+    if a.mode is not b.mode and a.mode is not None and b.mode is not None:
+        raise FakeKernelError(OTHER_MODE)
+    if a.device == b.device:
+        return first if a.mode is not None else second
+    if not second.shape and b.device.type == "cpu":
+        return first
+    if not first.shape and a.device.type == "cpu":
+        return second
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {a.device} and {b.device}!"
+    )
+
+
+def fake(place: Place, plan: Plan) -> Tensor:
+    """A new tensor as the plan says."""
+    form: Form = plan.form
+    array = MetaArray()
+    array.shape = form.shape
+    array.strides = form.steps
+    array.dtype = form.dtype
+    array.place = place
+    array.offset = 0
+    array.base = None
+    made = Tensor()
+    made.array = array
+    made.keys = place.keys | form.odd
+    made.edge = None
+    made.extra = None
+    return made
+
+
+def new_fake(plan: Plan) -> Tensor:
+    """A factory's result: on the device the plan says, with the active mode."""
+    return fake(new_place(plan.device), plan)
+
+
+def fake_like(array: MetaArray, dtype: DType) -> Tensor:
+    """A new tensor of the layout of a row-major array, of its dtype or bool: what simple pointwise calls come to."""
+    result = MetaArray()
+    result.shape = array.shape
+    result.strides = array.strides if dtype is array.dtype else tuple([s // array.itemsize for s in array.strides])
+    result.dtype = dtype
+    result.place = array.place
+    result.offset = 0
+    result.base = None
+    made = Tensor()
+    made.array = result
+    made.keys = array.place.keys
+    made.edge = None
+    made.extra = None
+    return made
+
+
+def written(tensor: Tensor) -> Tensor:
+    """A tensor that was written to: its version counts."""
+    storage_of(tensor).version += 1
+    return tensor

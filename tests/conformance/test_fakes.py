@@ -1,0 +1,134 @@
+"""Every operator on fake tensors: shapes, strides, dtypes, devices, offsets and shared memory are those of the real
+call; where one raises, so does the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from declared import functional_of, of_kind
+from samples import NO_SAMPLES, SAMPLES
+from sampling import Sample
+
+import opwright
+from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
+from opwright.keys import CPU, META
+from opwright_codegen.schema import SchemaKind
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def operator(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(opwright.ops.aten, base), overload or "default")
+
+
+def samples_of(name: str, most: int = 60) -> list[Sample]:
+    found = SAMPLES.get(name) or SAMPLES.get(functional_of(name))
+    if found is None:
+        pytest.skip(NO_SAMPLES[functional_of(name)])
+    every = list(found())
+    return every[:: max(1, len(every) // most)]
+
+
+def tensors_in(value: Any) -> Iterator[opwright.Tensor]:
+    if isinstance(value, opwright.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def converted(value: Any, convert: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return convert(value)
+    if isinstance(value, list | tuple):
+        return type(value)(converted(item, convert) for item in value)
+    return value
+
+
+def called(function: Any, args: Any, kwargs: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            return error
+
+
+def facts(result: Any, given: list[opwright.Tensor]) -> Any:
+    """What is known without data: layout, dtype, device, which argument it is and whose memory it shares."""
+    if isinstance(result, opwright.Tensor):
+        shares = [i for i, each in enumerate(given) if each.untyped_storage() is result.untyped_storage()]
+        same = [i for i, each in enumerate(given) if each is result]
+        layout = tuple(result.shape), tuple(result.stride()), result.storage_offset(), result.dtype, result.device
+        return (*layout, same, shares, result.keys & ~(META | CPU))
+    if isinstance(result, list | tuple):
+        return [facts(item, given) for item in result]
+    return result
+
+
+def without_writing(value: np.ndarray) -> np.ndarray:
+    """The array with memory of its own under the same strides."""
+    low = sum((size - 1) * step for size, step in zip(value.shape, value.strides, strict=True) if step < 0)
+    high = sum((size - 1) * step for size, step in zip(value.shape, value.strides, strict=True) if step > 0)
+    memory = np.zeros((high - low) // value.itemsize + 1 if value.size else 1, value.dtype)
+    start = memory[-low // value.itemsize :]
+    view = np.lib.stride_tricks.as_strided(start, value.shape, value.strides)
+    if value.size:
+        view[...] = value
+    return view
+
+
+def difference(name: str, one: Sample, outs: dict[str, Any] | None = None) -> str | None:
+    mode = FakeTensorMode()
+    real_args, real_kwargs = (
+        converted(each, lambda a: opwright.from_numpy(without_writing(a)))
+        for each in (list(one.args), list({**one.kwargs, **(outs or {})}.items()))
+    )
+    names = [key for key, _ in real_kwargs]
+    fakes = {id(t): mode.from_tensor(t) for t in tensors_in([real_args, real_kwargs])}
+
+    def fake(value: Any) -> Any:
+        if isinstance(value, opwright.Tensor):
+            return fakes[id(value)]
+        return type(value)(fake(item) for item in value) if isinstance(value, list | tuple) else value
+
+    fake_args, fake_kwargs = fake(real_args), dict(zip(names, [fake(v) for _, v in real_kwargs], strict=True))
+    given_fake = list(tensors_in([fake_args, list(fake_kwargs.values())]))
+    given_real = list(tensors_in([real_args, [v for _, v in real_kwargs]]))
+    with mode:
+        found = called(operator(name), fake_args, fake_kwargs)
+    real = called(operator(name), real_args, dict(real_kwargs))
+    if isinstance(found, (DataDependentOutputError, DynamicOutputShapeError)):
+        return None
+    if isinstance(real, Exception) and isinstance(found, Exception):
+        return None if type(real) is type(found) else f"fake raises {found!r:.200}, real {real!r:.200}"
+    if isinstance(found, Exception):
+        return f"fake raises {type(found).__name__}: {str(found)[:300]}"
+    if isinstance(real, Exception):
+        return None if depends_on_data(real) else f"real raises {type(real).__name__}: {str(real)[:200]}"
+    mine, wanted = facts(found, given_fake), facts(real, given_real)
+    return None if mine == wanted else f"fake {mine}, real {wanted}"
+
+
+def depends_on_data(error: Exception) -> bool:
+    return False
+
+
+def check(name: str, problems: Iterator[str | None], every: int) -> None:
+    found = [problem for problem in problems if problem is not None]
+    if found:
+        pytest.fail(f"{len(found)} differences of {every}\n" + "\n".join(found[:8]), pytrace=False)
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE))
+def test_fake_is_real(name: str) -> None:
+    if name in NO_SAMPLES:
+        pytest.skip(NO_SAMPLES[name])
+    every = samples_of(name)
+    problems = (difference(name, one) for one in every)
+    check(name, (p and f"{name}{one}: {p}" for p, one in zip(problems, every, strict=True)), len(every))
