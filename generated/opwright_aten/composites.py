@@ -844,6 +844,120 @@ def nanquantile_scalar_out(
     return result
 
 
+# linalg_matmul(Tensor self, Tensor other) -> Tensor
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    result: Tensor = ops.matmul(self, other)
+    return result
+
+
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    result: Tensor = ops.outer(self, vec2)
+    return result
+
+
+# matrix_power(Tensor self, int n) -> Tensor
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    result: Tensor = ops.linalg_matrix_power(self, n)
+    return result
+
+
+# linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
+def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    result: Tensor = ops.diagonal(A, offset, dim1, dim2)
+    return result
+
+
+# inverse(Tensor self) -> Tensor
+def inverse(self: Tensor) -> Tensor:
+    result: Tensor = ops.linalg_inv(self)
+    return result
+
+
+# linalg_det(Tensor A) -> Tensor
+def linalg_det(A: Tensor) -> Tensor:
+    result: Tensor = ops._linalg_det(A)[0]
+    return result
+
+
+# det(Tensor self) -> Tensor
+def det(self: Tensor) -> Tensor:
+    result: Tensor = ops.linalg_det(self)
+    return result
+
+
+# slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
+def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
+    result: tuple[Tensor, Tensor] = ops.linalg_slogdet(self)
+    return result
+
+
+# qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
+def qr(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
+    result: tuple[Tensor, Tensor] = ops.linalg_qr(self, "reduced" if some else "complete")
+    return result
+
+
+# linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
+def linalg_eigh(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
+    result: tuple[Tensor, Tensor] = ops._linalg_eigh(self, UPLO, True)
+    return result
+
+
+# linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
+def linalg_eigvalsh(self: Tensor, UPLO: str) -> Tensor:
+    result: Tensor = ops._linalg_eigh(self, UPLO, False)[0]
+    return result
+
+
+# linalg_eigvals(Tensor self) -> Tensor
+def linalg_eigvals(self: Tensor) -> Tensor:
+    result: Tensor = ops._linalg_eigvals(self)
+    return result
+
+
+# linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+def linalg_svd(A: Tensor, full_matrices: bool, driver: str | None) -> tuple[Tensor, Tensor, Tensor]:
+    result: tuple[Tensor, Tensor, Tensor] = ops._linalg_svd(A, full_matrices, True, driver=driver)
+    return result
+
+
+# linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
+def linalg_svdvals(A: Tensor, driver: str | None) -> Tensor:
+    result: Tensor = ops._linalg_svd(A, False, False, driver=driver)[1]
+    return result
+
+
+# linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
+def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
+    result: Tensor = ops.linalg_pinv(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+    return result
+
+
+# linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
+def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Tensor:
+    result: Tensor = ops.linalg_pinv(self, atol=None, rtol=rcond, hermitian=hermitian)
+    return result
+
+
+# pinverse(Tensor self, float rcond=1e-15) -> Tensor
+def pinverse(self: Tensor, rcond: float) -> Tensor:
+    result: Tensor = ops.linalg_pinv(self, rcond, False)
+    return result
+
+
+# linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
+def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool) -> Tensor:
+    result: Tensor = ops.linalg_matrix_rank(self, atol=tol, rtol=0.0, hermitian=hermitian)
+    return result
+
+
+# linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
+def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -> Tensor:
+    result: Tensor = ops.linalg_matrix_rank(input, atol=tol, rtol=ops.zeros_like(tol), hermitian=hermitian)
+    return result
+
+
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)

@@ -2325,9 +2325,405 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     )
 
 
+# vdot(Tensor self, Tensor other) -> Tensor
+def vdot_default(self: Tensor, other: Tensor) -> Tensor:
+    return fake(
+        place_of(self.array, other.array),
+        rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False),
+    )
+
+
+# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
+    return fake(place_of(self.array, other.array), rules.cross(self.array, other.array, dim))
+
+
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    return fake(place_of(self.array, mat1.array, mat2.array), rules.addmm(self.array, mat1.array, mat2.array))
+    return fake(
+        place_of(self.array, mat1.array, mat2.array),
+        rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array),
+    )
+
+
+# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    return fake(
+        place_of(self.array, mat.array, vec.array),
+        rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array),
+    )
+
+
+# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    return fake(
+        place_of(self.array, batch1.array, batch2.array),
+        rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array),
+    )
+
+
+# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    return fake(
+        place_of(self.array, batch1.array, batch2.array),
+        rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array),
+    )
+
+
+# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    return fake(place_of(self.array, vec1.array, vec2.array), rules.added_outer(self.array, vec1.array, vec2.array))
+
+
+# trace(Tensor self) -> Tensor
+def trace_default(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.trace(self.array))
+
+
+# linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    place = A.array.place
+    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    return fake(place, plan0), fake(place, plan1)
+
+
+# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
+#     inverse, Tensor(b!) info)
+def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    plan0.target(inverse)
+    plan1.target(info)
+    return written(inverse), written(info)
+
+
+# _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
+#     Tensor pivots, Tensor info)
+def _linalg_solve_ex_default(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    place = place_of(A.array, B.array)
+    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
+    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
+    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2), fake(place, plan3)
+
+
+# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
+#     Tensor(d!) info)
+def _linalg_solve_ex_result(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result_: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    place_of(A.array, B.array)
+    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
+    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
+    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    plan0.target(result_)
+    plan1.target(LU)
+    plan2.target(pivots)
+    plan3.target(info)
+    return written(result_), written(LU), written(pivots), written(info)
+
+
+# linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
+def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    return fake(place_of(self.array, B.array), rules.solution("linalg.solve_triangular", self.array, B.array, left))
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient)
+def triangular_solve_default(
+    self: Tensor,
+    A: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+) -> tuple[Tensor, Tensor]:
+    place = place_of(self.array, A.array)
+    plan0 = rules.solution("triangular_solve", A.array, self.array)
+    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
+#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
+def triangular_solve_X(
+    self: Tensor,
+    A: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+    X: Tensor,
+    M: Tensor,
+) -> tuple[Tensor, Tensor]:
+    place_of(self.array, A.array)
+    plan0 = rules.solution("triangular_solve", A.array, self.array)
+    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    plan0.target(X)
+    plan1.target(M)
+    return written(X), written(M)
+
+
+# cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
+def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
+    return fake(place_of(self.array, input2.array), rules.solution("cholesky_solve", input2.array, self.array))
+
+
+# cholesky_inverse(Tensor self, bool upper=False) -> Tensor
+def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
+    return fake(self.array.place, rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True))
+
+
+# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
+def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    return fake(place_of(LU.array, pivots.array, B.array), rules.lu_solution(LU.array, pivots.array, B.array, left))
+
+
+# _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
+def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    place = A.array.place
+    plan0 = rules.decomposed("linalg.det", A.array, "")
+    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2)
+
+
+# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots)
+def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.det", A.array, "")
+    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    plan0.target(result_)
+    plan1.target(LU)
+    plan2.target(pivots)
+    return written(result_), written(LU), written(pivots)
+
+
+# _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
+def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    place = A.array.place
+    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
+    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
+    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
+    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2), fake(place, plan3)
+
+
+# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
+#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
+def _linalg_slogdet_sign(
+    A: Tensor,
+    sign: Tensor,
+    logabsdet: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
+    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
+    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
+    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    plan0.target(sign)
+    plan1.target(logabsdet)
+    plan2.target(LU)
+    plan3.target(pivots)
+    return written(sign), written(logabsdet), written(LU), written(pivots)
+
+
+# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    place = A.array.place
+    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
+    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
+    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2)
+
+
+# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
+#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
+def linalg_lu_factor_ex_out(
+    A: Tensor,
+    pivot: bool,
+    check_errors: bool,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
+    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
+    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    plan0.target(LU)
+    plan1.target(pivots)
+    plan2.target(info)
+    return written(LU), written(pivots), written(info)
+
+
+# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
+def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    place = A.array.place
+    plan0 = (
+        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
+        if pivot
+        else rules.not_computed("linalg.lu", A.array, square=False)
+    )
+    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
+    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2)
+
+
+# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
+#     Tensor(b!) L, Tensor(c!) U)
+def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = (
+        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
+        if pivot
+        else rules.not_computed("linalg.lu", A.array, square=False)
+    )
+    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
+    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    plan0.target(P)
+    plan1.target(L)
+    plan2.target(U)
+    return written(P), written(L), written(U)
+
+
+# linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
+def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    return fake(place, plan0), fake(place, plan1)
+
+
+# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
+#     (Tensor(a!) L, Tensor(b!) info)
+def linalg_cholesky_ex_L(
+    self: Tensor,
+    upper: bool,
+    check_errors: bool,
+    L: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    plan0.target(L)
+    plan1.target(info)
+    return written(L), written(info)
+
+
+# linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    place = A.array.place
+    plan0, plan1 = rules.qr(A.array, mode)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.qr(A.array, mode)
+    plan0.target(Q)
+    plan1.target(R)
+    return written(Q), written(R)
+
+
+# _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
+def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    place = A.array.place
+    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan1 = (
+        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
+        if compute_v
+        else rules.not_computed("linalg.eigh", A.array)
+    )
+    return fake(place, plan0), fake(place, plan1)
+
+
+# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
+#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
+def _linalg_eigh_eigenvalues(
+    A: Tensor,
+    UPLO: str,
+    compute_v: bool,
+    eigenvalues: Tensor,
+    eigenvectors: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan1 = (
+        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
+        if compute_v
+        else rules.not_computed("linalg.eigh", A.array)
+    )
+    plan0.target(eigenvalues)
+    plan1.target(eigenvectors)
+    return written(eigenvalues), written(eigenvectors)
+
+
+# linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
+    place = self.array.place
+    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
+    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    return fake(place, plan0), fake(place, plan1)
+
+
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
+    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    plan0.target(eigenvalues)
+    plan1.target(eigenvectors)
+    return written(eigenvalues), written(eigenvectors)
+
+
+# _linalg_eigvals(Tensor self) -> Tensor
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    return fake(self.array.place, rules.decomposed("linalg.eigvals", self.array, "m", kind="complex"))
+
+
+# _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
+#     S, Tensor Vh)
+def _linalg_svd_default(
+    A: Tensor,
+    full_matrices: bool,
+    compute_uv: bool,
+    driver: str | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    place = A.array.place
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    return fake(place, plan0), fake(place, plan1), fake(place, plan2)
+
+
+# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
+#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def _linalg_svd_U(
+    A: Tensor,
+    full_matrices: bool,
+    compute_uv: bool,
+    driver: str | None,
+    U: Tensor,
+    S: Tensor,
+    Vh: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    plan0.target(U)
+    plan1.target(S)
+    plan2.target(Vh)
+    return written(U), written(S), written(Vh)
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -6687,10 +7083,26 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     return written(out)
 
 
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    plan.target(out)
+    return written(out)
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    place_of(self.array, other.array)
+    plan = rules.cross(self.array, other.array, dim)
+    plan.target(out)
+    return written(out)
+
+
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, mat1.array, mat2.array)
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     plan.target(out)
     return written(out)
 
@@ -6698,9 +7110,120 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, mat1.array, mat2.array)
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     plan.inplace(self)
     return written(self)
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan.target(out)
+    return written(out)
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan.inplace(self)
+    return written(self)
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan.target(out)
+    return written(out)
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan.inplace(self)
+    return written(self)
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan.target(out)
+    return written(out)
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan.inplace(self)
+    return written(self)
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    place_of(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan.target(out)
+    return written(out)
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    place_of(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan.inplace(self)
+    return written(self)
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    plan.target(out)
+    return written(out)
+
+
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    out: Tensor,
+) -> Tensor:
+    place_of(self.array, B.array)
+    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    plan.target(out)
+    return written(out)
+
+
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    place_of(self.array, input2.array)
+    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    plan.target(out)
+    return written(out)
+
+
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    plan.target(out)
+    return written(out)
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+    place_of(LU.array, pivots.array, B.array)
+    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan.target(out)
+    return written(out)
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)

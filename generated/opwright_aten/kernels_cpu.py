@@ -23,6 +23,7 @@ from opwright.kernels import arithmetic as arithmetic_kernels
 from opwright.kernels import bins as bins_kernels
 from opwright.kernels import convolution as convolution_kernels
 from opwright.kernels import copying as copying_kernels
+from opwright.kernels import decompositions as decompositions_kernels
 from opwright.kernels import distributions as distributions_kernels
 from opwright.kernels import dropout as dropout_kernels
 from opwright.kernels import elementary as elementary_kernels
@@ -4414,11 +4415,523 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     return wrap(plan.lay_out(np.dot(self_, tensor_)))
 
 
+# vdot(Tensor self, Tensor other) -> Tensor
+def vdot_default(self: Tensor, other: Tensor) -> Tensor:
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    self_, other_ = plan.operands
+    return wrap(plan.lay_out(np.vdot(self_, other_)))
+
+
+# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
+    plan = rules.cross(self.array, other.array, dim)
+    self_, other_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.cross_product(np, self_, other_, dim)))
+
+
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha)))
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha)))
+
+
+# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha)))
+
+
+# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha)))
+
+
+# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha)))
+
+
+# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha)))
+
+
+# trace(Tensor self) -> Tensor
+def trace_default(self: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(np.trace(self_)))
+
+
+# _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
+def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
+    decompositions_kernels.check_factorizations(info.array, api_name, is_matrix)
+
+
+# linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    (A_,) = plan0.operands
+    result0, result1 = decompositions_kernels.inverse_and_info(np, A_, check_errors)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
+#     inverse, Tensor(b!) info)
+def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
+    (A_,) = plan0.operands
+    target0 = plan0.target(inverse)
+    target1 = plan1.target(info)
+    result0, result1 = decompositions_kernels.inverse_and_info(np, A_, check_errors)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return inverse, info
+
+
+# _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
+#     Tensor pivots, Tensor info)
+def _linalg_solve_ex_default(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
+    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
+    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    A_, B_ = plan0.operands
+    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors)
+    return (
+        wrap(plan0.lay_out(result0)),
+        wrap(plan1.lay_out(result1)),
+        wrap(plan2.lay_out(result2)),
+        wrap(plan3.lay_out(result3)),
+    )
+
+
+# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
+#     Tensor(d!) info)
+def _linalg_solve_ex_result(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result_: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    plan0 = rules.solution("linalg.solve", A.array, B.array, left, vectors=True, rows=not left)
+    plan1 = rules.decomposed("linalg.solve", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
+    plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
+    A_, B_ = plan0.operands
+    target0 = plan0.target(result_)
+    target1 = plan1.target(LU)
+    target2 = plan2.target(pivots)
+    target3 = plan3.target(info)
+    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    plan3.store(result3, target3)
+    return result_, LU, pivots, info
+
+
+# linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
+def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    self_, B_ = plan.operands
+    return wrap(plan.lay_out(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular)))
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient)
+def triangular_solve_default(
+    self: Tensor,
+    A: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.solution("triangular_solve", A.array, self.array)
+    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    A_, self_ = plan0.operands
+    result0, result1 = decompositions_kernels.solve_transposed_triangular(
+        np,
+        self_,
+        A_,
+        upper,
+        transpose,
+        unitriangular,
+    )
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
+#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
+def triangular_solve_X(
+    self: Tensor,
+    A: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+    X: Tensor,
+    M: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.solution("triangular_solve", A.array, self.array)
+    plan1 = rules.coefficients("triangular_solve", A.array, self.array)
+    A_, self_ = plan0.operands
+    target0 = plan0.target(X)
+    target1 = plan1.target(M)
+    result0, result1 = decompositions_kernels.solve_transposed_triangular(
+        np,
+        self_,
+        A_,
+        upper,
+        transpose,
+        unitriangular,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return X, M
+
+
+# cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
+def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
+    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    input2_, self_ = plan.operands
+    return wrap(plan.lay_out(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper)))
+
+
+# cholesky_inverse(Tensor self, bool upper=False) -> Tensor
+def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
+    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(decompositions_kernels.inverse_of_cholesky(np, self_, upper)))
+
+
+# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
+def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    LU_, pivots_, B_ = plan.operands
+    return wrap(plan.lay_out(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint)))
+
+
+# _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
+def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.det", A.array, "")
+    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    (A_,) = plan0.operands
+    result0, result1, result2 = decompositions_kernels.determinant(np, A_)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+
+
+# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots)
+def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.det", A.array, "")
+    plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
+    plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
+    (A_,) = plan0.operands
+    target0 = plan0.target(result_)
+    target1 = plan1.target(LU)
+    target2 = plan2.target(pivots)
+    result0, result1, result2 = decompositions_kernels.determinant(np, A_)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return result_, LU, pivots
+
+
+# _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
+def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
+    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
+    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
+    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    (A_,) = plan0.operands
+    result0, result1, result2, result3 = decompositions_kernels.log_determinant(np, A_)
+    return (
+        wrap(plan0.lay_out(result0)),
+        wrap(plan1.lay_out(result1)),
+        wrap(plan2.lay_out(result2)),
+        wrap(plan3.lay_out(result3)),
+    )
+
+
+# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
+#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
+def _linalg_slogdet_sign(
+    A: Tensor,
+    sign: Tensor,
+    logabsdet: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.slogdet", A.array, "")
+    plan1 = rules.decomposed("linalg.slogdet", A.array, "", kind="real")
+    plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
+    plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
+    (A_,) = plan0.operands
+    target0 = plan0.target(sign)
+    target1 = plan1.target(logabsdet)
+    target2 = plan2.target(LU)
+    target3 = plan3.target(pivots)
+    result0, result1, result2, result3 = decompositions_kernels.log_determinant(np, A_)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    plan3.store(result3, target3)
+    return sign, logabsdet, LU, pivots
+
+
+# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
+    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
+    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    (A_,) = plan0.operands
+    result0, result1, result2 = decompositions_kernels.lu_and_info(np, A_, pivot, check_errors)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+
+
+# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
+#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
+def linalg_lu_factor_ex_out(
+    A: Tensor,
+    pivot: bool,
+    check_errors: bool,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
+    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
+    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    (A_,) = plan0.operands
+    target0 = plan0.target(LU)
+    target1 = plan1.target(pivots)
+    target2 = plan2.target(info)
+    result0, result1, result2 = decompositions_kernels.lu_and_info(np, A_, pivot, check_errors)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return LU, pivots, info
+
+
+# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
+def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = (
+        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
+        if pivot
+        else rules.not_computed("linalg.lu", A.array, square=False)
+    )
+    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
+    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    (A_,) = plan0.operands
+    result0, result1, result2 = decompositions_kernels.lu(np, A_, pivot)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+
+
+# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
+#     Tensor(b!) L, Tensor(c!) U)
+def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    plan0 = (
+        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
+        if pivot
+        else rules.not_computed("linalg.lu", A.array, square=False)
+    )
+    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
+    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    (A_,) = plan0.operands
+    target0 = plan0.target(P)
+    target1 = plan1.target(L)
+    target2 = plan2.target(U)
+    result0, result1, result2 = decompositions_kernels.lu(np, A_, pivot)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return P, L, U
+
+
+# linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
+def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    (self_,) = plan0.operands
+    result0, result1 = decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
+#     (Tensor(a!) L, Tensor(b!) info)
+def linalg_cholesky_ex_L(
+    self: Tensor,
+    upper: bool,
+    check_errors: bool,
+    L: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
+    plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
+    (self_,) = plan0.operands
+    target0 = plan0.target(L)
+    target1 = plan1.target(info)
+    result0, result1 = decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return L, info
+
+
+# linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.qr(A.array, mode)
+    (A_,) = plan0.operands
+    result0, result1 = decompositions_kernels.qr(np, A_, mode)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    plan0, plan1 = rules.qr(A.array, mode)
+    (A_,) = plan0.operands
+    target0 = plan0.target(Q)
+    target1 = plan1.target(R)
+    result0, result1 = decompositions_kernels.qr(np, A_, mode)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return Q, R
+
+
+# _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
+def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan1 = (
+        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
+        if compute_v
+        else rules.not_computed("linalg.eigh", A.array)
+    )
+    (A_,) = plan0.operands
+    result0, result1 = decompositions_kernels.eigh(np, A_, UPLO, compute_v)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
+#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
+def _linalg_eigh_eigenvalues(
+    A: Tensor,
+    UPLO: str,
+    compute_v: bool,
+    eigenvalues: Tensor,
+    eigenvectors: Tensor,
+) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan1 = (
+        rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
+        if compute_v
+        else rules.not_computed("linalg.eigh", A.array)
+    )
+    (A_,) = plan0.operands
+    target0 = plan0.target(eigenvalues)
+    target1 = plan1.target(eigenvectors)
+    result0, result1 = decompositions_kernels.eigh(np, A_, UPLO, compute_v)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return eigenvalues, eigenvectors
+
+
+# linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
+    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    (self_,) = plan0.operands
+    result0, result1 = decompositions_kernels.eig(np, self_)
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+
+
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
+    plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
+    (self_,) = plan0.operands
+    target0 = plan0.target(eigenvalues)
+    target1 = plan1.target(eigenvectors)
+    result0, result1 = decompositions_kernels.eig(np, self_)
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    return eigenvalues, eigenvectors
+
+
+# _linalg_eigvals(Tensor self) -> Tensor
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    plan = rules.decomposed("linalg.eigvals", self.array, "m", kind="complex")
+    (self_,) = plan.operands
+    return wrap(plan.lay_out(decompositions_kernels.eigvals(np, self_)))
+
+
+# _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
+#     S, Tensor Vh)
+def _linalg_svd_default(
+    A: Tensor,
+    full_matrices: bool,
+    compute_uv: bool,
+    driver: str | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    (A_,) = plan0.operands
+    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
+        np,
+        A_,
+        full_matrices,
+        compute_uv,
+        driver,
+    )
+    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+
+
+# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
+#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def _linalg_svd_U(
+    A: Tensor,
+    full_matrices: bool,
+    compute_uv: bool,
+    driver: str | None,
+    U: Tensor,
+    S: Tensor,
+    Vh: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    (A_,) = plan0.operands
+    target0 = plan0.target(U)
+    target1 = plan1.target(S)
+    target2 = plan2.target(Vh)
+    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
+        np,
+        A_,
+        full_matrices,
+        compute_uv,
+        driver,
+    )
+    plan0.store(result0, target0)
+    plan1.store(result1, target1)
+    plan2.store(result2, target2)
+    return U, S, Vh
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -9908,28 +10421,178 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(np.vdot(self_, other_), target)
+    return out
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    plan = rules.cross(self.array, other.array, dim)
+    self_, other_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.cross_product(np, self_, other_, dim), target)
+    return out
+
+
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(
-        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
-        target,
-    )
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
     return out
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.addmm(self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    self_, mat_, vec_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
     plan.store(
-        linear_algebra_kernels.matrix_product_sum(np, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)),
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
         target,
     )
     return self
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.target(out)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return out
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    self_, batch1_, batch2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(
+        linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha, out=plan.out(target)),
+        target,
+    )
+    return self
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return out
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    self_, vec1_, vec2_ = plan.operands
+    target = plan.inplace(self)
+    plan.store(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
+    return self
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, out: Tensor) -> Tensor:
+    plan = rules.trace(self.array)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(np.trace(self_), target)
+    return out
+
+
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    out: Tensor,
+) -> Tensor:
+    plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
+    self_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular), target)
+    return out
+
+
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.solution("cholesky_solve", input2.array, self.array)
+    input2_, self_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper), target)
+    return out
+
+
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
+    (self_,) = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.inverse_of_cholesky(np, self_, upper), target)
+    return out
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+    plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    LU_, pivots_, B_ = plan.operands
+    target = plan.target(out)
+    plan.store(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint), target)
+    return out
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)

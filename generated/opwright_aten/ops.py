@@ -29,6 +29,13 @@ __all__ = [
     "_adaptive_avg_pool3d",
     "_conj_physical",
     "_fused_rms_norm",
+    "_linalg_check_errors",
+    "_linalg_det",
+    "_linalg_eigh",
+    "_linalg_eigvals",
+    "_linalg_slogdet",
+    "_linalg_solve_ex",
+    "_linalg_svd",
     "_local_scalar_dense",
     "_log_softmax",
     "_native_batch_norm_legit",
@@ -63,12 +70,18 @@ __all__ = [
     "adaptive_max_pool3d",
     "add",
     "add_",
+    "addbmm",
+    "addbmm_",
     "addcdiv",
     "addcdiv_",
     "addcmul",
     "addcmul_",
     "addmm",
     "addmm_",
+    "addmv",
+    "addmv_",
+    "addr",
+    "addr_",
     "alias",
     "all",
     "allclose",
@@ -116,6 +129,8 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "baddbmm",
+    "baddbmm_",
     "bartlett_window",
     "batch_norm",
     "bernoulli",
@@ -149,7 +164,11 @@ __all__ = [
     "ceil_",
     "celu",
     "celu_",
+    "chain_matmul",
     "channel_shuffle",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -187,6 +206,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "count_nonzero",
+    "cross",
     "cross_entropy_loss",
     "cummax",
     "cummin",
@@ -197,6 +217,7 @@ __all__ = [
     "cumulative_trapezoid",
     "deg2rad",
     "deg2rad_",
+    "det",
     "detach",
     "detach_",
     "diag",
@@ -214,6 +235,7 @@ __all__ = [
     "dropout_",
     "dsplit",
     "dstack",
+    "einsum",
     "elu",
     "elu_",
     "embedding",
@@ -268,6 +290,7 @@ __all__ = [
     "gelu",
     "gelu_",
     "geometric",
+    "ger",
     "glu",
     "greater",
     "greater_equal",
@@ -307,7 +330,9 @@ __all__ = [
     "index_reduce",
     "index_reduce_",
     "index_select",
+    "inner",
     "instance_norm",
+    "inverse",
     "is_conj",
     "is_neg",
     "isclose",
@@ -320,6 +345,7 @@ __all__ = [
     "isreal",
     "kaiser_window",
     "kl_div",
+    "kron",
     "kthvalue",
     "l1_loss",
     "layer_norm",
@@ -336,6 +362,36 @@ __all__ = [
     "less",
     "less_equal",
     "lift_fresh",
+    "linalg_cholesky",
+    "linalg_cholesky_ex",
+    "linalg_cross",
+    "linalg_det",
+    "linalg_diagonal",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_eigvals",
+    "linalg_eigvalsh",
+    "linalg_inv",
+    "linalg_inv_ex",
+    "linalg_lu",
+    "linalg_lu_factor",
+    "linalg_lu_factor_ex",
+    "linalg_lu_solve",
+    "linalg_matmul",
+    "linalg_matrix_power",
+    "linalg_matrix_rank",
+    "linalg_multi_dot",
+    "linalg_pinv",
+    "linalg_qr",
+    "linalg_slogdet",
+    "linalg_solve",
+    "linalg_solve_ex",
+    "linalg_solve_triangular",
+    "linalg_svd",
+    "linalg_svdvals",
+    "linalg_tensorinv",
+    "linalg_tensorsolve",
+    "linalg_vecdot",
     "linalg_vector_norm",
     "linear",
     "linspace",
@@ -354,6 +410,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -373,6 +430,7 @@ __all__ = [
     "masked_scatter_",
     "masked_select",
     "matmul",
+    "matrix_power",
     "max",
     "max_pool1d",
     "max_pool1d_with_indices",
@@ -436,9 +494,11 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
     "pad",
     "pairwise_distance",
     "permute",
+    "pinverse",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson",
@@ -450,6 +510,7 @@ __all__ = [
     "prod",
     "put",
     "put_",
+    "qr",
     "quantile",
     "rad2deg",
     "rad2deg_",
@@ -525,6 +586,7 @@ __all__ = [
     "sinh_",
     "slice",
     "slice_scatter",
+    "slogdet",
     "smooth_l1_loss",
     "soft_margin_loss",
     "softmax",
@@ -546,6 +608,7 @@ __all__ = [
     "sub_",
     "subtract",
     "sum",
+    "svd",
     "swapaxes",
     "swapdims",
     "t",
@@ -556,13 +619,16 @@ __all__ = [
     "tanh",
     "tanh_",
     "tensor_split",
+    "tensordot",
     "threshold",
     "threshold_",
     "tile",
     "topk",
+    "trace",
     "transpose",
     "trapezoid",
     "trapz",
+    "triangular_solve",
     "tril",
     "tril_",
     "tril_indices",
@@ -593,6 +659,7 @@ __all__ = [
     "vander",
     "var",
     "var_mean",
+    "vdot",
     "view_as_complex",
     "view_as_real",
     "vsplit",
@@ -14320,7 +14387,7 @@ _mm_default = declare(
     "aten::mm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="linear_algebra.yaml:5",
+    where="linear_algebra.yaml:7",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14350,7 +14417,7 @@ _bmm_default = declare(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="linear_algebra.yaml:12",
+    where="linear_algebra.yaml:14",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14380,7 +14447,7 @@ _mv_default = declare(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
-    where="linear_algebra.yaml:19",
+    where="linear_algebra.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14410,7 +14477,7 @@ _dot_default = declare(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
-    where="linear_algebra.yaml:26",
+    where="linear_algebra.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14436,12 +14503,507 @@ def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
 
 _dot_default.stub = dot_default
 
+_vdot_default = declare(
+    "aten::vdot",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:35",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# vdot(Tensor self, Tensor other) -> Tensor
+def vdot_default(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _vdot_default.table[ARRAYS]
+        except KeyError:
+            return _vdot_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_default.call(self, other)
+    return kernel(self, other)
+
+
+_vdot_default.stub = vdot_default
+
+_matmul = declare(
+    "aten::matmul",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:42",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matmul(Tensor self, Tensor other) -> Tensor
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _matmul.table[ARRAYS]
+        except KeyError:
+            return _matmul.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul.call(self, other)
+    return kernel(self, other)
+
+
+_matmul.stub = matmul
+
+_linalg_matmul = declare(
+    "aten::linalg_matmul",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:45",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matmul(Tensor self, Tensor other) -> Tensor
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul.call(self, other)
+    return kernel(self, other)
+
+
+_linalg_matmul.stub = linalg_matmul
+
+_linalg_vecdot = declare(
+    "aten::linalg_vecdot",
+    "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:50",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_vecdot.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot.call(x, y, dim)
+        return kernel(x, y, dim)
+    try:
+        keys = x.keys | y.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot.call(x, y, dim)
+    return kernel(x, y, dim)
+
+
+_linalg_vecdot.stub = linalg_vecdot
+
+_outer = declare(
+    "aten::outer",
+    "(Tensor self, Tensor vec2) -> Tensor",
+    (("self", "Tensor"), ("vec2", "Tensor")),
+    where="linear_algebra.yaml:54",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# outer(Tensor self, Tensor vec2) -> Tensor
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _outer.table[ARRAYS]
+        except KeyError:
+            return _outer.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_outer.stub = outer
+
+_ger = declare(
+    "aten::ger",
+    "(Tensor self, Tensor vec2) -> Tensor",
+    (("self", "Tensor"), ("vec2", "Tensor")),
+    where="linear_algebra.yaml:57",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger.table[ARRAYS]
+        except KeyError:
+            return _ger.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger.stub = ger
+
+_inner = declare(
+    "aten::inner",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:62",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# inner(Tensor self, Tensor other) -> Tensor
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _inner.table[ARRAYS]
+        except KeyError:
+            return _inner.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner.call(self, other)
+    return kernel(self, other)
+
+
+_inner.stub = inner
+
+_tensordot = declare(
+    "aten::tensordot",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
+    where="linear_algebra.yaml:65",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot.table[ARRAYS]
+        except KeyError:
+            return _tensordot.call(self, other, dims_self, dims_other)
+        return kernel(self, other, dims_self, dims_other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot.call(self, other, dims_self, dims_other)
+    return kernel(self, other, dims_self, dims_other)
+
+
+_tensordot.stub = tensordot
+
+_einsum = declare(
+    "aten::einsum",
+    "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+    (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:68",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+    if type(equation) is not str:
+        equation = _einsum.convert(0, equation)
+    if path is not None and not is_int_list(path):
+        path = _einsum.convert(2, path)
+    if type(tensors) is not list:
+        return _einsum.call(equation, tensors, path)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _einsum.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _einsum.call(equation, tensors, path)
+    return kernel(equation, tensors, path)
+
+
+_einsum.stub = einsum
+
+_kron = declare(
+    "aten::kron",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:70",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# kron(Tensor self, Tensor other) -> Tensor
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _kron.table[ARRAYS]
+        except KeyError:
+            return _kron.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron.call(self, other)
+    return kernel(self, other)
+
+
+_kron.stub = kron
+
+_chain_matmul = declare(
+    "aten::chain_matmul",
+    "(Tensor[] matrices) -> Tensor",
+    (("matrices", "Tensor[]"),),
+    where="linear_algebra.yaml:73",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# chain_matmul(Tensor[] matrices) -> Tensor
+def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+    if type(matrices) is not list:
+        return _chain_matmul.call(matrices)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul.call(matrices)
+    return kernel(matrices)
+
+
+_chain_matmul.stub = chain_matmul
+
+_linalg_multi_dot = declare(
+    "aten::linalg_multi_dot",
+    "(Tensor[] tensors) -> Tensor",
+    (("tensors", "Tensor[]"),),
+    where="linear_algebra.yaml:76",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_multi_dot(Tensor[] tensors) -> Tensor
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    if type(tensors) is not list:
+        return _linalg_multi_dot.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot.call(tensors)
+    return kernel(tensors)
+
+
+_linalg_multi_dot.stub = linalg_multi_dot
+
+_linalg_matrix_power = declare(
+    "aten::linalg_matrix_power",
+    "(Tensor self, int n) -> Tensor",
+    (("self", "Tensor"), ("n", "int")),
+    where="linear_algebra.yaml:79",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_power(Tensor self, int n) -> Tensor
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+    if type(n) is not int:
+        n = _linalg_matrix_power.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power.call(self, n)
+    return kernel(self, n)
+
+
+_linalg_matrix_power.stub = linalg_matrix_power
+
+_matrix_power = declare(
+    "aten::matrix_power",
+    "(Tensor self, int n) -> Tensor",
+    (("self", "Tensor"), ("n", "int")),
+    where="linear_algebra.yaml:82",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# matrix_power(Tensor self, int n) -> Tensor
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    if type(n) is not int:
+        n = _matrix_power.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power.table[ARRAYS]
+        except KeyError:
+            return _matrix_power.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power.call(self, n)
+    return kernel(self, n)
+
+
+_matrix_power.stub = matrix_power
+
+_linalg_cross_default = declare(
+    "aten::linalg_cross",
+    "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:87",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
+def linalg_cross_default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_linalg_cross_default.stub = linalg_cross_default
+
+_cross = declare(
+    "aten::cross",
+    "(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
+    where="linear_algebra.yaml:95",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cross(Tensor self, Tensor other, int? dim=None) -> Tensor
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _cross.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _cross.table[ARRAYS]
+        except KeyError:
+            return _cross.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_cross.stub = cross
+
 _addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14471,35 +15033,2217 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1,
 
 _addmm_default.stub = addmm_default
 
-_matmul = declare(
-    "aten::matmul",
-    "(Tensor self, Tensor other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:40",
+_addmv_default = declare(
+    "aten::addmv",
+    "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
 
-# matmul(Tensor self, Tensor other) -> Tensor
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+# addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
+        try:
+            kernel = _addmv_default.table[ARRAYS]
+        except KeyError:
+            return _addmv_default.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
+    try:
+        keys = self.keys | mat.keys | vec.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_default.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
+
+
+_addmv_default.stub = addmv_default
+
+_baddbmm_default = declare(
+    "aten::baddbmm",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_default.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm_default.stub = baddbmm_default
+
+_addbmm_default = declare(
+    "aten::addbmm",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_default.table[ARRAYS]
+        except KeyError:
+            return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm_default.stub = addbmm_default
+
+_addr_default = declare(
+    "aten::addr",
+    "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_default.table[ARRAYS]
+        except KeyError:
+            return _addr_default.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_default.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr_default.stub = addr_default
+
+_trace_default = declare(
+    "aten::trace",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:137",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# trace(Tensor self) -> Tensor
+def trace_default(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _trace_default.table[ARRAYS]
+        except KeyError:
+            return _trace_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_default.call(self)
+    return kernel(self)
+
+
+_trace_default.stub = trace_default
+
+_linalg_diagonal = declare(
+    "aten::linalg_diagonal",
+    "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+    (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:144",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
+def linalg_diagonal(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_diagonal(*args, **kwargs)
+
+
+_linalg_diagonal.stub = linalg_diagonal
+
+__linalg_check_errors = declare(
+    "aten::_linalg_check_errors",
+    "(Tensor info, str api_name, *, bool is_matrix) -> ()",
+    (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:152",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
+def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
+    if type(api_name) is not str:
+        api_name = __linalg_check_errors.convert(1, api_name)
+    if type(is_matrix) is not bool:
+        is_matrix = __linalg_check_errors.convert(2, is_matrix)
+    modes = active_modes()
+    if type(info) is ndarray and modes is None:
+        try:
+            kernel = __linalg_check_errors.table[ARRAYS]
+        except KeyError:
+            return __linalg_check_errors.call(info, api_name, is_matrix)
+        return kernel(info, api_name, is_matrix)
+    try:
+        keys = info.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __linalg_check_errors.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __linalg_check_errors.call(info, api_name, is_matrix)
+    return kernel(info, api_name, is_matrix)
+
+
+__linalg_check_errors.stub = _linalg_check_errors
+
+
+class linalg_inv_ex_default_result(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_inv_ex_default = declare(
+    "aten::linalg_inv_ex",
+    "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+    (("A", "Tensor"), ("check_errors", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:156",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
+def linalg_inv_ex_default(*args: Any, **kwargs: Any) -> linalg_inv_ex_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_inv_ex_default(*args, **kwargs)
+
+
+_linalg_inv_ex_default.stub = linalg_inv_ex_default
+_linalg_inv_ex_default.result = linalg_inv_ex_default_result
+
+
+class linalg_inv_ex_inverse_result(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_inv_ex_inverse = declare(
+    "aten::linalg_inv_ex.inverse",
+    "(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!) inverse, Tensor(b!) "
+    "info)",
+    (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:160",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
+#     inverse, Tensor(b!) info)
+def linalg_inv_ex_inverse(*args: Any, **kwargs: Any) -> linalg_inv_ex_inverse_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_inv_ex_inverse(*args, **kwargs)
+
+
+_linalg_inv_ex_inverse.stub = linalg_inv_ex_inverse
+_linalg_inv_ex_inverse.result = linalg_inv_ex_inverse_result
+
+_linalg_inv = declare(
+    "aten::linalg_inv",
+    "(Tensor A) -> Tensor",
+    (("A", "Tensor"),),
+    where="linear_algebra.yaml:169",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_inv(Tensor A) -> Tensor
+def linalg_inv(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_inv(*args, **kwargs)
+
+
+_linalg_inv.stub = linalg_inv
+
+_inverse = declare(
+    "aten::inverse",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:172",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# inverse(Tensor self) -> Tensor
+def inverse(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _inverse.table[ARRAYS]
+        except KeyError:
+            return _inverse.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inverse.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inverse.call(self)
+    return kernel(self)
+
+
+_inverse.stub = inverse
+
+
+class _linalg_solve_ex_default_result(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_solve_ex_default = declare(
+    "aten::_linalg_solve_ex",
+    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, "
+    "Tensor info)",
+    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:177",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
+#     Tensor pivots, Tensor info)
+def _linalg_solve_ex_default(*args: Any, **kwargs: Any) -> _linalg_solve_ex_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_solve_ex_default(*args, **kwargs)
+
+
+__linalg_solve_ex_default.stub = _linalg_solve_ex_default
+__linalg_solve_ex_default.result = _linalg_solve_ex_default_result
+
+
+class _linalg_solve_ex_result_result(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_solve_ex_result = declare(
+    "aten::_linalg_solve_ex.result",
+    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) "
+    "pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info)",
+    (
+        ("A", "Tensor"),
+        ("B", "Tensor"),
+        ("left", "bool", True),
+        ("check_errors", "bool", False),
+        ("result", "Tensor"),
+        ("LU", "Tensor"),
+        ("pivots", "Tensor"),
+        ("info", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:180",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots,
+#     Tensor(d!) info)
+def _linalg_solve_ex_result(*args: Any, **kwargs: Any) -> _linalg_solve_ex_result_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_solve_ex_result(*args, **kwargs)
+
+
+__linalg_solve_ex_result.stub = _linalg_solve_ex_result
+__linalg_solve_ex_result.result = _linalg_solve_ex_result_result
+
+
+class linalg_solve_ex_result(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_solve_ex_ = declare(
+    "aten::linalg_solve_ex",
+    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:190",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
+def linalg_solve_ex(*args: Any, **kwargs: Any) -> linalg_solve_ex_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve_ex_(*args, **kwargs)
+
+
+_linalg_solve_ex_.stub = linalg_solve_ex
+_linalg_solve_ex_.result = linalg_solve_ex_result
+
+_linalg_solve = declare(
+    "aten::linalg_solve",
+    "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:193",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
+def linalg_solve(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve(*args, **kwargs)
+
+
+_linalg_solve.stub = linalg_solve
+
+_linalg_solve_triangular_default = declare(
+    "aten::linalg_solve_triangular",
+    "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:196",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
+def linalg_solve_triangular_default(
+    self: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Tensor:
+    if type(upper) is not bool:
+        upper = _linalg_solve_triangular_default.convert(2, upper)
+    if type(left) is not bool:
+        left = _linalg_solve_triangular_default.convert(3, left)
+    if type(unitriangular) is not bool:
+        unitriangular = _linalg_solve_triangular_default.convert(4, unitriangular)
+    modes = active_modes()
+    if type(self) is ndarray and type(B) is ndarray and modes is None:
+        try:
+            kernel = _linalg_solve_triangular_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_solve_triangular_default.call(self, B, upper, left, unitriangular)
+        return kernel(self, B, upper, left, unitriangular)
+    try:
+        keys = self.keys | B.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_solve_triangular_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_solve_triangular_default.call(self, B, upper, left, unitriangular)
+    return kernel(self, B, upper, left, unitriangular)
+
+
+_linalg_solve_triangular_default.stub = linalg_solve_triangular_default
+
+
+class triangular_solve_default_result(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+    __repr__ = show_result
+
+
+_triangular_solve_default = declare(
+    "aten::triangular_solve",
+    "(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
+    "Tensor cloned_coefficient)",
+    (
+        ("self", "Tensor"),
+        ("A", "Tensor"),
+        ("upper", "bool", True),
+        ("transpose", "bool", False),
+        ("unitriangular", "bool", False),
+    ),
+    where="linear_algebra.yaml:204",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient)
+def triangular_solve_default(*args: Any, **kwargs: Any) -> triangular_solve_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _triangular_solve_default(*args, **kwargs)
+
+
+_triangular_solve_default.stub = triangular_solve_default
+_triangular_solve_default.result = triangular_solve_default_result
+
+
+class triangular_solve_X_result(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+    __repr__ = show_result
+
+
+_triangular_solve_X = declare(
+    "aten::triangular_solve.X",
+    "(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *, Tensor(a!) X, "
+    "Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)",
+    (
+        ("self", "Tensor"),
+        ("A", "Tensor"),
+        ("upper", "bool", True),
+        ("transpose", "bool", False),
+        ("unitriangular", "bool", False),
+        ("X", "Tensor"),
+        ("M", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="linear_algebra.yaml:208",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
+#     Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)
+def triangular_solve_X(*args: Any, **kwargs: Any) -> triangular_solve_X_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _triangular_solve_X(*args, **kwargs)
+
+
+_triangular_solve_X.stub = triangular_solve_X
+_triangular_solve_X.result = triangular_solve_X_result
+
+_cholesky_solve_default = declare(
+    "aten::cholesky_solve",
+    "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
+    where="linear_algebra.yaml:216",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
+def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_solve_default.convert(2, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(input2) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_solve_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_solve_default.call(self, input2, upper)
+        return kernel(self, input2, upper)
+    try:
+        keys = self.keys | input2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_solve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_solve_default.call(self, input2, upper)
+    return kernel(self, input2, upper)
+
+
+_cholesky_solve_default.stub = cholesky_solve_default
+
+_cholesky_inverse_default = declare(
+    "aten::cholesky_inverse",
+    "(Tensor self, bool upper=False) -> Tensor",
+    (("self", "Tensor"), ("upper", "bool", False)),
+    where="linear_algebra.yaml:223",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cholesky_inverse(Tensor self, bool upper=False) -> Tensor
+def cholesky_inverse_default(self: Tensor, upper: bool = False) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_inverse_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_inverse_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_inverse_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_inverse_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_inverse_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_cholesky_inverse_default.stub = cholesky_inverse_default
+
+_linalg_lu_solve_default = declare(
+    "aten::linalg_lu_solve",
+    "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:230",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
+def linalg_lu_solve_default(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+) -> Tensor:
+    if type(left) is not bool:
+        left = _linalg_lu_solve_default.convert(3, left)
+    if type(adjoint) is not bool:
+        adjoint = _linalg_lu_solve_default.convert(4, adjoint)
+    modes = active_modes()
+    if type(LU) is ndarray and type(pivots) is ndarray and type(B) is ndarray and modes is None:
+        try:
+            kernel = _linalg_lu_solve_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_lu_solve_default.call(LU, pivots, B, left, adjoint)
+        return kernel(LU, pivots, B, left, adjoint)
+    try:
+        keys = LU.keys | pivots.keys | B.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_lu_solve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_lu_solve_default.call(LU, pivots, B, left, adjoint)
+    return kernel(LU, pivots, B, left, adjoint)
+
+
+_linalg_lu_solve_default.stub = linalg_lu_solve_default
+
+_linalg_tensorinv = declare(
+    "aten::linalg_tensorinv",
+    "(Tensor self, int ind=2) -> Tensor",
+    (("self", "Tensor"), ("ind", "int", 2)),
+    where="linear_algebra.yaml:238",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_tensorinv(Tensor self, int ind=2) -> Tensor
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+    if type(ind) is not int:
+        ind = _linalg_tensorinv.convert(1, ind)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorinv.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorinv.call(self, ind)
+        return kernel(self, ind)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorinv.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorinv.call(self, ind)
+    return kernel(self, ind)
+
+
+_linalg_tensorinv.stub = linalg_tensorinv
+
+_linalg_tensorsolve = declare(
+    "aten::linalg_tensorsolve",
+    "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
+    where="linear_algebra.yaml:242",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+    if dims is not None and not is_int_list(dims):
+        dims = _linalg_tensorsolve.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _matmul.table[ARRAYS]
+            kernel = _linalg_tensorsolve.table[ARRAYS]
         except KeyError:
-            return _matmul.call(self, other)
-        return kernel(self, other)
+            return _linalg_tensorsolve.call(self, other, dims)
+        return kernel(self, other, dims)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matmul.table[keys]
+        kernel = _linalg_tensorsolve.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matmul.call(self, other)
-    return kernel(self, other)
+        return _linalg_tensorsolve.call(self, other, dims)
+    return kernel(self, other, dims)
 
 
-_matmul.stub = matmul
+_linalg_tensorsolve.stub = linalg_tensorsolve
+
+
+class _linalg_det_default_result(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_det_default = declare(
+    "aten::_linalg_det",
+    "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
+    (("A", "Tensor"),),
+    where="linear_algebra.yaml:248",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
+def _linalg_det_default(*args: Any, **kwargs: Any) -> _linalg_det_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_det_default(*args, **kwargs)
+
+
+__linalg_det_default.stub = _linalg_det_default
+__linalg_det_default.result = _linalg_det_default_result
+
+
+class _linalg_det_result_result(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_det_result = declare(
+    "aten::_linalg_det.result",
+    "(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result, Tensor(b!) LU, "
+    "Tensor(c!) pivots)",
+    (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:251",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
+#     Tensor(b!) LU, Tensor(c!) pivots)
+def _linalg_det_result(*args: Any, **kwargs: Any) -> _linalg_det_result_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_det_result(*args, **kwargs)
+
+
+__linalg_det_result.stub = _linalg_det_result
+__linalg_det_result.result = _linalg_det_result_result
+
+_linalg_det_ = declare(
+    "aten::linalg_det",
+    "(Tensor A) -> Tensor",
+    (("A", "Tensor"),),
+    where="linear_algebra.yaml:260",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_det(Tensor A) -> Tensor
+def linalg_det(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_det_(*args, **kwargs)
+
+
+_linalg_det_.stub = linalg_det
+
+_det = declare(
+    "aten::det",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:266",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# det(Tensor self) -> Tensor
+def det(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _det.table[ARRAYS]
+        except KeyError:
+            return _det.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _det.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _det.call(self)
+    return kernel(self)
+
+
+_det.stub = det
+
+
+class _linalg_slogdet_default_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_slogdet_default = declare(
+    "aten::_linalg_slogdet",
+    "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+    (("A", "Tensor"),),
+    where="linear_algebra.yaml:271",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
+def _linalg_slogdet_default(*args: Any, **kwargs: Any) -> _linalg_slogdet_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_slogdet_default(*args, **kwargs)
+
+
+__linalg_slogdet_default.stub = _linalg_slogdet_default
+__linalg_slogdet_default.result = _linalg_slogdet_default_result
+
+
+class _linalg_slogdet_sign_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_slogdet_sign = declare(
+    "aten::_linalg_slogdet.sign",
+    "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) -> (Tensor(a!) sign, "
+    "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
+    (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:274",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) ->
+#     (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)
+def _linalg_slogdet_sign(*args: Any, **kwargs: Any) -> _linalg_slogdet_sign_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_slogdet_sign(*args, **kwargs)
+
+
+__linalg_slogdet_sign.stub = _linalg_slogdet_sign
+__linalg_slogdet_sign.result = _linalg_slogdet_sign_result
+
+
+class linalg_slogdet_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_slogdet_ = declare(
+    "aten::linalg_slogdet",
+    "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    (("A", "Tensor"),),
+    where="linear_algebra.yaml:284",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
+def linalg_slogdet(*args: Any, **kwargs: Any) -> linalg_slogdet_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_slogdet_(*args, **kwargs)
+
+
+_linalg_slogdet_.stub = linalg_slogdet
+_linalg_slogdet_.result = linalg_slogdet_result
+
+
+class slogdet_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_slogdet = declare(
+    "aten::slogdet",
+    "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:287",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
+def slogdet(self: Tensor) -> slogdet_result:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _slogdet.table[ARRAYS]
+        except KeyError:
+            return _slogdet.call(self)
+        return slogdet_result(*kernel(self))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slogdet.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slogdet.call(self)
+    return slogdet_result(*kernel(self))
+
+
+_slogdet.stub = slogdet
+_slogdet.result = slogdet_result
+
+_logdet = declare(
+    "aten::logdet",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:292",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# logdet(Tensor self) -> Tensor
+def logdet(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _logdet.table[ARRAYS]
+        except KeyError:
+            return _logdet.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logdet.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logdet.call(self)
+    return kernel(self)
+
+
+_logdet.stub = logdet
+
+
+class linalg_lu_factor_ex_default_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_factor_ex_default = declare(
+    "aten::linalg_lu_factor_ex",
+    "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:297",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
+def linalg_lu_factor_ex_default(*args: Any, **kwargs: Any) -> linalg_lu_factor_ex_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_factor_ex_default(*args, **kwargs)
+
+
+_linalg_lu_factor_ex_default.stub = linalg_lu_factor_ex_default
+_linalg_lu_factor_ex_default.result = linalg_lu_factor_ex_default_result
+
+
+class linalg_lu_factor_ex_out_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_factor_ex_out = declare(
+    "aten::linalg_lu_factor_ex.out",
+    "(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info) -> "
+    "(Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)",
+    (
+        ("A", "Tensor"),
+        ("pivot", "bool", True),
+        ("check_errors", "bool", False),
+        ("LU", "Tensor"),
+        ("pivots", "Tensor"),
+        ("info", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:302",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
+#     Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)
+def linalg_lu_factor_ex_out(*args: Any, **kwargs: Any) -> linalg_lu_factor_ex_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_factor_ex_out(*args, **kwargs)
+
+
+_linalg_lu_factor_ex_out.stub = linalg_lu_factor_ex_out
+_linalg_lu_factor_ex_out.result = linalg_lu_factor_ex_out_result
+
+
+class linalg_lu_factor_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_factor = declare(
+    "aten::linalg_lu_factor",
+    "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    (("A", "Tensor"), ("pivot", "bool", True)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:313",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
+def linalg_lu_factor(*args: Any, **kwargs: Any) -> linalg_lu_factor_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_factor(*args, **kwargs)
+
+
+_linalg_lu_factor.stub = linalg_lu_factor
+_linalg_lu_factor.result = linalg_lu_factor_result
+
+
+class linalg_lu_default_result(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_default = declare(
+    "aten::linalg_lu",
+    "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    (("A", "Tensor"), ("pivot", "bool", True)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:317",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
+def linalg_lu_default(*args: Any, **kwargs: Any) -> linalg_lu_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_default(*args, **kwargs)
+
+
+_linalg_lu_default.stub = linalg_lu_default
+_linalg_lu_default.result = linalg_lu_default_result
+
+
+class linalg_lu_out_result(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_out = declare(
+    "aten::linalg_lu.out",
+    "(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, "
+    "Tensor(c!) U)",
+    (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:322",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
+#     Tensor(b!) L, Tensor(c!) U)
+def linalg_lu_out(*args: Any, **kwargs: Any) -> linalg_lu_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_out(*args, **kwargs)
+
+
+_linalg_lu_out.stub = linalg_lu_out
+_linalg_lu_out.result = linalg_lu_out_result
+
+
+class linalg_cholesky_ex_default_result(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_cholesky_ex_default = declare(
+    "aten::linalg_cholesky_ex",
+    "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:333",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
+def linalg_cholesky_ex_default(
+    self: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+) -> linalg_cholesky_ex_default_result:
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_ex_default.convert(1, upper)
+    if type(check_errors) is not bool:
+        check_errors = _linalg_cholesky_ex_default.convert(2, check_errors)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_ex_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_ex_default.call(self, upper, check_errors)
+        return linalg_cholesky_ex_default_result(*kernel(self, upper, check_errors))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_ex_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_ex_default.call(self, upper, check_errors)
+    return linalg_cholesky_ex_default_result(*kernel(self, upper, check_errors))
+
+
+_linalg_cholesky_ex_default.stub = linalg_cholesky_ex_default
+_linalg_cholesky_ex_default.result = linalg_cholesky_ex_default_result
+
+
+class linalg_cholesky_ex_L_result(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_cholesky_ex_L = declare(
+    "aten::linalg_cholesky_ex.L",
+    "(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) -> (Tensor(a!) L, "
+    "Tensor(b!) info)",
+    (
+        ("self", "Tensor"),
+        ("upper", "bool", False),
+        ("check_errors", "bool", False),
+        ("L", "Tensor"),
+        ("info", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:337",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
+#     (Tensor(a!) L, Tensor(b!) info)
+def linalg_cholesky_ex_L(
+    self: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    L: Tensor,
+    info: Tensor,
+) -> linalg_cholesky_ex_L_result:
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_ex_L.convert(1, upper)
+    if type(check_errors) is not bool:
+        check_errors = _linalg_cholesky_ex_L.convert(2, check_errors)
+    modes = active_modes()
+    if type(self) is ndarray and type(L) is ndarray and type(info) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_ex_L.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_ex_L.call(self, upper, check_errors, L, info)
+        return linalg_cholesky_ex_L_result(*kernel(self, upper, check_errors, L, info))
+    try:
+        keys = self.keys | L.keys | info.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_ex_L.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_ex_L.call(self, upper, check_errors, L, info)
+    return linalg_cholesky_ex_L_result(*kernel(self, upper, check_errors, L, info))
+
+
+_linalg_cholesky_ex_L.stub = linalg_cholesky_ex_L
+_linalg_cholesky_ex_L.result = linalg_cholesky_ex_L_result
+
+_linalg_cholesky = declare(
+    "aten::linalg_cholesky",
+    "(Tensor self, *, bool upper=False) -> Tensor",
+    (("self", "Tensor"), ("upper", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:346",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+    if type(upper) is not bool:
+        upper = _linalg_cholesky.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky.call(self, upper)
+    return kernel(self, upper)
+
+
+_linalg_cholesky.stub = linalg_cholesky
+
+_cholesky = declare(
+    "aten::cholesky",
+    "(Tensor self, bool upper=False) -> Tensor",
+    (("self", "Tensor"), ("upper", "bool", False)),
+    where="linear_algebra.yaml:349",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cholesky(Tensor self, bool upper=False) -> Tensor
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cholesky.table[ARRAYS]
+        except KeyError:
+            return _cholesky.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky.call(self, upper)
+    return kernel(self, upper)
+
+
+_cholesky.stub = cholesky
+
+
+class linalg_qr_default_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_qr_default = declare(
+    "aten::linalg_qr",
+    "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    (("A", "Tensor"), ("mode", "str", "reduced")),
+    where="linear_algebra.yaml:352",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+def linalg_qr_default(*args: Any, **kwargs: Any) -> linalg_qr_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_qr_default(*args, **kwargs)
+
+
+_linalg_qr_default.stub = linalg_qr_default
+_linalg_qr_default.result = linalg_qr_default_result
+
+
+class linalg_qr_out_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_qr_out = declare(
+    "aten::linalg_qr.out",
+    "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
+    (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:357",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def linalg_qr_out(*args: Any, **kwargs: Any) -> linalg_qr_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_qr_out(*args, **kwargs)
+
+
+_linalg_qr_out.stub = linalg_qr_out
+_linalg_qr_out.result = linalg_qr_out_result
+
+
+class qr_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = show_result
+
+
+_qr = declare(
+    "aten::qr",
+    "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    (("self", "Tensor"), ("some", "bool", True)),
+    where="linear_algebra.yaml:364",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
+def qr(self: Tensor, some: bool = True) -> qr_result:
+    if type(some) is not bool:
+        some = _qr.convert(1, some)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _qr.table[ARRAYS]
+        except KeyError:
+            return _qr.call(self, some)
+        return qr_result(*kernel(self, some))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _qr.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _qr.call(self, some)
+    return qr_result(*kernel(self, some))
+
+
+_qr.stub = qr
+_qr.result = qr_result
+
+
+class _linalg_eigh_default_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_eigh_default = declare(
+    "aten::_linalg_eigh",
+    '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
+    (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
+    where="linear_algebra.yaml:371",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
+def _linalg_eigh_default(*args: Any, **kwargs: Any) -> _linalg_eigh_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_eigh_default(*args, **kwargs)
+
+
+__linalg_eigh_default.stub = _linalg_eigh_default
+__linalg_eigh_default.result = _linalg_eigh_default_result
+
+
+class _linalg_eigh_eigenvalues_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_eigh_eigenvalues = declare(
+    "aten::_linalg_eigh.eigenvalues",
+    '(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> '
+    "(Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)",
+    (
+        ("A", "Tensor"),
+        ("UPLO", "str", "L"),
+        ("compute_v", "bool", True),
+        ("eigenvalues", "Tensor"),
+        ("eigenvectors", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:374",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
+#     eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)
+def _linalg_eigh_eigenvalues(*args: Any, **kwargs: Any) -> _linalg_eigh_eigenvalues_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_eigh_eigenvalues(*args, **kwargs)
+
+
+__linalg_eigh_eigenvalues.stub = _linalg_eigh_eigenvalues
+__linalg_eigh_eigenvalues.result = _linalg_eigh_eigenvalues_result
+
+
+class linalg_eigh_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eigh_ = declare(
+    "aten::linalg_eigh",
+    '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
+    (("self", "Tensor"), ("UPLO", "str", "L")),
+    where="linear_algebra.yaml:382",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> linalg_eigh_result:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigh_.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigh_.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigh_.call(self, UPLO)
+        return linalg_eigh_result(*kernel(self, UPLO))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigh_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigh_.call(self, UPLO)
+    return linalg_eigh_result(*kernel(self, UPLO))
+
+
+_linalg_eigh_.stub = linalg_eigh
+_linalg_eigh_.result = linalg_eigh_result
+
+_linalg_eigvalsh = declare(
+    "aten::linalg_eigvalsh",
+    '(Tensor self, str UPLO="L") -> Tensor',
+    (("self", "Tensor"), ("UPLO", "str", "L")),
+    where="linear_algebra.yaml:387",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvalsh.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvalsh.call(self, UPLO)
+        return kernel(self, UPLO)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvalsh.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvalsh.call(self, UPLO)
+    return kernel(self, UPLO)
+
+
+_linalg_eigvalsh.stub = linalg_eigvalsh
+
+
+class linalg_eig_default_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eig_default = declare(
+    "aten::linalg_eig",
+    "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:392",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+def linalg_eig_default(self: Tensor) -> linalg_eig_default_result:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eig_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eig_default.call(self)
+        return linalg_eig_default_result(*kernel(self))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eig_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eig_default.call(self)
+    return linalg_eig_default_result(*kernel(self))
+
+
+_linalg_eig_default.stub = linalg_eig_default
+_linalg_eig_default.result = linalg_eig_default_result
+
+
+class linalg_eig_out_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eig_out = declare(
+    "aten::linalg_eig.out",
+    "(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) "
+    "eigenvectors)",
+    (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:397",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
+#     Tensor(b!) eigenvectors)
+def linalg_eig_out(self: Tensor, *, eigenvalues: Tensor, eigenvectors: Tensor) -> linalg_eig_out_result:
+    modes = active_modes()
+    if type(self) is ndarray and type(eigenvalues) is ndarray and type(eigenvectors) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eig_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
+        return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
+    try:
+        keys = self.keys | eigenvalues.keys | eigenvectors.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eig_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
+    return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
+
+
+_linalg_eig_out.stub = linalg_eig_out
+_linalg_eig_out.result = linalg_eig_out_result
+
+__linalg_eigvals = declare(
+    "aten::_linalg_eigvals",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:406",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_eigvals(Tensor self) -> Tensor
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __linalg_eigvals.table[ARRAYS]
+        except KeyError:
+            return __linalg_eigvals.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __linalg_eigvals.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __linalg_eigvals.call(self)
+    return kernel(self)
+
+
+__linalg_eigvals.stub = _linalg_eigvals
+
+_linalg_eigvals_ = declare(
+    "aten::linalg_eigvals",
+    "(Tensor self) -> Tensor",
+    (("self", "Tensor"),),
+    where="linear_algebra.yaml:412",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_eigvals(Tensor self) -> Tensor
+def linalg_eigvals(self: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvals_.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvals_.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvals_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvals_.call(self)
+    return kernel(self)
+
+
+_linalg_eigvals_.stub = linalg_eigvals
+
+
+class _linalg_svd_default_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_svd_default = declare(
+    "aten::_linalg_svd",
+    "(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor "
+    "Vh)",
+    (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:417",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
+#     S, Tensor Vh)
+def _linalg_svd_default(*args: Any, **kwargs: Any) -> _linalg_svd_default_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_svd_default(*args, **kwargs)
+
+
+__linalg_svd_default.stub = _linalg_svd_default
+__linalg_svd_default.result = _linalg_svd_default_result
+
+
+class _linalg_svd_U_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = show_result
+
+
+__linalg_svd_U = declare(
+    "aten::_linalg_svd.U",
+    "(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, "
+    "Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
+    (
+        ("A", "Tensor"),
+        ("full_matrices", "bool", False),
+        ("compute_uv", "bool", True),
+        ("driver", "str?", None),
+        ("U", "Tensor"),
+        ("S", "Tensor"),
+        ("Vh", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:421",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
+#     Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def _linalg_svd_U(*args: Any, **kwargs: Any) -> _linalg_svd_U_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return __linalg_svd_U(*args, **kwargs)
+
+
+__linalg_svd_U.stub = _linalg_svd_U
+__linalg_svd_U.result = _linalg_svd_U_result
+
+
+class linalg_svd_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_svd_ = declare(
+    "aten::linalg_svd",
+    "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+    (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
+    kwarg_only=2,
+    where="linear_algebra.yaml:427",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+def linalg_svd(*args: Any, **kwargs: Any) -> linalg_svd_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svd_(*args, **kwargs)
+
+
+_linalg_svd_.stub = linalg_svd
+_linalg_svd_.result = linalg_svd_result
+
+_linalg_svdvals = declare(
+    "aten::linalg_svdvals",
+    "(Tensor A, *, str? driver=None) -> Tensor",
+    (("A", "Tensor"), ("driver", "str?", None)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:433",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
+def linalg_svdvals(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svdvals(*args, **kwargs)
+
+
+_linalg_svdvals.stub = linalg_svdvals
+
+
+class svd_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+    __repr__ = show_result
+
+
+_svd = declare(
+    "aten::svd",
+    "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
+    where="linear_algebra.yaml:439",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
+    if type(some) is not bool:
+        some = _svd.convert(1, some)
+    if type(compute_uv) is not bool:
+        compute_uv = _svd.convert(2, compute_uv)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _svd.table[ARRAYS]
+        except KeyError:
+            return _svd.call(self, some, compute_uv)
+        return svd_result(*kernel(self, some, compute_uv))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _svd.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _svd.call(self, some, compute_uv)
+    return svd_result(*kernel(self, some, compute_uv))
+
+
+_svd.stub = svd
+_svd.result = svd_result
+
+_linalg_pinv_atol_rtol_tensor = declare(
+    "aten::linalg_pinv.atol_rtol_tensor",
+    "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:444",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
+def linalg_pinv_atol_rtol_tensor(
+    self: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_tensor.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_pinv_atol_rtol_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_tensor.call(self, atol, rtol, hermitian)
+        return kernel(self, atol, rtol, hermitian)
+    try:
+        keys = self.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_tensor.call(self, atol, rtol, hermitian)
+    return kernel(self, atol, rtol, hermitian)
+
+
+_linalg_pinv_atol_rtol_tensor.stub = linalg_pinv_atol_rtol_tensor
+
+_linalg_pinv_atol_rtol_float = declare(
+    "aten::linalg_pinv.atol_rtol_float",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:450",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
+def linalg_pinv_atol_rtol_float(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_pinv_atol_rtol_float.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_pinv_atol_rtol_float.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_float.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_atol_rtol_float.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_float.call(self, atol, rtol, hermitian)
+        return kernel(self, atol, rtol, hermitian)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_float.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_float.call(self, atol, rtol, hermitian)
+    return kernel(self, atol, rtol, hermitian)
+
+
+_linalg_pinv_atol_rtol_float.stub = linalg_pinv_atol_rtol_float
+
+_linalg_pinv_default = declare(
+    "aten::linalg_pinv",
+    "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
+    where="linear_algebra.yaml:454",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
+def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+    if type(rcond) is not float:
+        rcond = _linalg_pinv_default.convert(1, rcond)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_default.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_default.call(self, rcond, hermitian)
+        return kernel(self, rcond, hermitian)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_default.call(self, rcond, hermitian)
+    return kernel(self, rcond, hermitian)
+
+
+_linalg_pinv_default.stub = linalg_pinv_default
+
+_linalg_pinv_rcond_tensor = declare(
+    "aten::linalg_pinv.rcond_tensor",
+    "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
+    where="linear_algebra.yaml:460",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
+def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_rcond_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(rcond) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_rcond_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_rcond_tensor.call(self, rcond, hermitian)
+        return kernel(self, rcond, hermitian)
+    try:
+        keys = self.keys | rcond.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_rcond_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_rcond_tensor.call(self, rcond, hermitian)
+    return kernel(self, rcond, hermitian)
+
+
+_linalg_pinv_rcond_tensor.stub = linalg_pinv_rcond_tensor
+
+_pinverse = declare(
+    "aten::pinverse",
+    "(Tensor self, float rcond=1e-15) -> Tensor",
+    (("self", "Tensor"), ("rcond", "float", 1e-15)),
+    where="linear_algebra.yaml:466",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# pinverse(Tensor self, float rcond=1e-15) -> Tensor
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
+    if type(rcond) is not float:
+        rcond = _pinverse.convert(1, rcond)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _pinverse.table[ARRAYS]
+        except KeyError:
+            return _pinverse.call(self, rcond)
+        return kernel(self, rcond)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pinverse.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pinverse.call(self, rcond)
+    return kernel(self, rcond)
+
+
+_pinverse.stub = pinverse
+
+_linalg_matrix_rank_atol_rtol_tensor = declare(
+    "aten::linalg_matrix_rank.atol_rtol_tensor",
+    "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:471",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)
+#     -> Tensor
+def linalg_matrix_rank_atol_rtol_tensor(
+    input: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_tensor.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_tensor.call(input, atol, rtol, hermitian)
+        return kernel(input, atol, rtol, hermitian)
+    try:
+        keys = input.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_tensor.call(input, atol, rtol, hermitian)
+    return kernel(input, atol, rtol, hermitian)
+
+
+_linalg_matrix_rank_atol_rtol_tensor.stub = linalg_matrix_rank_atol_rtol_tensor
+
+_linalg_matrix_rank_atol_rtol_float = declare(
+    "aten::linalg_matrix_rank.atol_rtol_float",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
+    kwarg_only=1,
+    where="linear_algebra.yaml:475",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
+def linalg_matrix_rank_atol_rtol_float(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_matrix_rank_atol_rtol_float.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_matrix_rank_atol_rtol_float.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_float.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_float.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_float.call(self, atol, rtol, hermitian)
+        return kernel(self, atol, rtol, hermitian)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_float.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_float.call(self, atol, rtol, hermitian)
+    return kernel(self, atol, rtol, hermitian)
+
+
+_linalg_matrix_rank_atol_rtol_float.stub = linalg_matrix_rank_atol_rtol_float
+
+_linalg_matrix_rank_default = declare(
+    "aten::linalg_matrix_rank",
+    "(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
+    where="linear_algebra.yaml:479",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
+def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+    if type(tol) is not float:
+        tol = _linalg_matrix_rank_default.convert(1, tol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_default.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_default.call(self, tol, hermitian)
+        return kernel(self, tol, hermitian)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_default.call(self, tol, hermitian)
+    return kernel(self, tol, hermitian)
+
+
+_linalg_matrix_rank_default.stub = linalg_matrix_rank_default
+
+_linalg_matrix_rank_tol_tensor = declare(
+    "aten::linalg_matrix_rank.tol_tensor",
+    "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
+    where="linear_algebra.yaml:485",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
+def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_tol_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(input) is ndarray and type(tol) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_tol_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_tol_tensor.call(input, tol, hermitian)
+        return kernel(input, tol, hermitian)
+    try:
+        keys = input.keys | tol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_tol_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_tol_tensor.call(input, tol, hermitian)
+    return kernel(input, tol, hermitian)
+
+
+_linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
 
 _alias = declare(
     "aten::alias",
@@ -41555,7 +44299,7 @@ _mm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:5",
+    where="linear_algebra.yaml:7",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41586,7 +44330,7 @@ _bmm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:12",
+    where="linear_algebra.yaml:14",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41617,7 +44361,7 @@ _mv_out = declare(
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:19",
+    where="linear_algebra.yaml:21",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41648,7 +44392,7 @@ _dot_out = declare(
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:26",
+    where="linear_algebra.yaml:28",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41674,6 +44418,70 @@ def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
 
 _dot_out.stub = dot_out
 
+_vdot_out = declare(
+    "aten::vdot.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:35",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _vdot_out.table[ARRAYS]
+        except KeyError:
+            return _vdot_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_vdot_out.stub = vdot_out
+
+_linalg_cross_out = declare(
+    "aten::linalg_cross.out",
+    "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:87",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_cross_out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_cross_out.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_out.call(self, other, dim, out)
+        return kernel(self, other, dim, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_out.call(self, other, dim, out)
+    return kernel(self, other, dim, out)
+
+
+_linalg_cross_out.stub = linalg_cross_out
+
 _addmm_out = declare(
     "aten::addmm.out",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
@@ -41686,7 +44494,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41727,7 +44535,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:33",
+    where="linear_algebra.yaml:100",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41756,6 +44564,561 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 
 
 _addmm_.stub = addmm_
+
+_addmv_out = declare(
+    "aten::addmv.out",
+    "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("mat", "Tensor"),
+        ("vec", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(mat) is ndarray
+        and type(vec) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addmv_out.table[ARRAYS]
+        except KeyError:
+            return _addmv_out.call(self, mat, vec, beta, alpha, out)
+        return kernel(self, mat, vec, beta, alpha, out)
+    try:
+        keys = self.keys | mat.keys | vec.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_out.call(self, mat, vec, beta, alpha, out)
+    return kernel(self, mat, vec, beta, alpha, out)
+
+
+_addmv_out.stub = addmv_out
+
+_addmv_ = declare(
+    "aten::addmv_",
+    "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:107",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
+        try:
+            kernel = _addmv_.table[ARRAYS]
+        except KeyError:
+            return _addmv_.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
+    try:
+        keys = self.keys | mat.keys | vec.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
+
+
+_addmv_.stub = addmv_
+
+_baddbmm_out = declare(
+    "aten::baddbmm.out",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("batch1", "Tensor"),
+        ("batch2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def baddbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor,
+) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(batch1) is ndarray
+        and type(batch2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _baddbmm_out.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+        return kernel(self, batch1, batch2, beta, alpha, out)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return kernel(self, batch1, batch2, beta, alpha, out)
+
+
+_baddbmm_out.stub = baddbmm_out
+
+_baddbmm_ = declare(
+    "aten::baddbmm_",
+    "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:114",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm_.stub = baddbmm_
+
+_addbmm_out = declare(
+    "aten::addbmm.out",
+    "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("batch1", "Tensor"),
+        ("batch2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor,
+) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(batch1) is ndarray
+        and type(batch2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addbmm_out.table[ARRAYS]
+        except KeyError:
+            return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+        return kernel(self, batch1, batch2, beta, alpha, out)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return kernel(self, batch1, batch2, beta, alpha, out)
+
+
+_addbmm_out.stub = addbmm_out
+
+_addbmm_ = declare(
+    "aten::addbmm_",
+    "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:121",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_.table[ARRAYS]
+        except KeyError:
+            return _addbmm_.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm_.stub = addbmm_
+
+_addr_out = declare(
+    "aten::addr.out",
+    "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("vec1", "Tensor"),
+        ("vec2", "Tensor"),
+        ("beta", "Scalar", 1),
+        ("alpha", "Scalar", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_out.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_out.convert(4, alpha)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(vec1) is ndarray
+        and type(vec2) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _addr_out.table[ARRAYS]
+        except KeyError:
+            return _addr_out.call(self, vec1, vec2, beta, alpha, out)
+        return kernel(self, vec1, vec2, beta, alpha, out)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_out.call(self, vec1, vec2, beta, alpha, out)
+    return kernel(self, vec1, vec2, beta, alpha, out)
+
+
+_addr_out.stub = addr_out
+
+_addr_ = declare(
+    "aten::addr_",
+    "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
+    kwarg_only=3,
+    where="linear_algebra.yaml:128",
+    tags=("generated", "inplace", "pt2_compliant_tag"),
+)
+
+
+# addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_.table[ARRAYS]
+        except KeyError:
+            return _addr_.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr_.stub = addr_
+
+_trace_out = declare(
+    "aten::trace.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:137",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _trace_out.table[ARRAYS]
+        except KeyError:
+            return _trace_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_out.call(self, out)
+    return kernel(self, out)
+
+
+_trace_out.stub = trace_out
+
+_linalg_solve_triangular_out = declare(
+    "aten::linalg_solve_triangular.out",
+    "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("B", "Tensor"),
+        ("upper", "bool"),
+        ("left", "bool", True),
+        ("unitriangular", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:196",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_triangular_out(
+    self: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(upper) is not bool:
+        upper = _linalg_solve_triangular_out.convert(2, upper)
+    if type(left) is not bool:
+        left = _linalg_solve_triangular_out.convert(3, left)
+    if type(unitriangular) is not bool:
+        unitriangular = _linalg_solve_triangular_out.convert(4, unitriangular)
+    modes = active_modes()
+    if type(self) is ndarray and type(B) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_solve_triangular_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
+        return kernel(self, B, upper, left, unitriangular, out)
+    try:
+        keys = self.keys | B.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_solve_triangular_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
+    return kernel(self, B, upper, left, unitriangular, out)
+
+
+_linalg_solve_triangular_out.stub = linalg_solve_triangular_out
+
+_cholesky_solve_out = declare(
+    "aten::cholesky_solve.out",
+    "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:216",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_solve_out.convert(2, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(input2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_solve_out.table[ARRAYS]
+        except KeyError:
+            return _cholesky_solve_out.call(self, input2, upper, out)
+        return kernel(self, input2, upper, out)
+    try:
+        keys = self.keys | input2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_solve_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_solve_out.call(self, input2, upper, out)
+    return kernel(self, input2, upper, out)
+
+
+_cholesky_solve_out.stub = cholesky_solve_out
+
+_cholesky_inverse_out = declare(
+    "aten::cholesky_inverse.out",
+    "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:223",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_inverse_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_inverse_out.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_inverse_out.table[ARRAYS]
+        except KeyError:
+            return _cholesky_inverse_out.call(self, upper, out)
+        return kernel(self, upper, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_inverse_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_inverse_out.call(self, upper, out)
+    return kernel(self, upper, out)
+
+
+_cholesky_inverse_out.stub = cholesky_inverse_out
+
+_linalg_lu_solve_out = declare(
+    "aten::linalg_lu_solve.out",
+    "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("LU", "Tensor"),
+        ("pivots", "Tensor"),
+        ("B", "Tensor"),
+        ("left", "bool", True),
+        ("adjoint", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:230",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
+#     Tensor(a!)
+def linalg_lu_solve_out(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(left) is not bool:
+        left = _linalg_lu_solve_out.convert(3, left)
+    if type(adjoint) is not bool:
+        adjoint = _linalg_lu_solve_out.convert(4, adjoint)
+    modes = active_modes()
+    if (
+        type(LU) is ndarray
+        and type(pivots) is ndarray
+        and type(B) is ndarray
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_lu_solve_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
+        return kernel(LU, pivots, B, left, adjoint, out)
+    try:
+        keys = LU.keys | pivots.keys | B.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_lu_solve_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
+    return kernel(LU, pivots, B, left, adjoint, out)
+
+
+_linalg_lu_solve_out.stub = linalg_lu_solve_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -52369,6 +55732,88 @@ def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
 
 _dot.stub = dot
 
+_vdot = packet("aten::vdot")
+
+
+# vdot: default, out
+def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _vdot.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _vdot_default.table[ARRAYS]
+        except KeyError:
+            return _vdot_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vdot_default.call(self, other)
+    return kernel(self, other)
+
+
+_vdot.stub = vdot
+
+packet("aten::matmul").stub = matmul
+
+packet("aten::linalg_matmul").stub = linalg_matmul
+
+packet("aten::linalg_vecdot").stub = linalg_vecdot
+
+packet("aten::outer").stub = outer
+
+packet("aten::ger").stub = ger
+
+packet("aten::inner").stub = inner
+
+packet("aten::tensordot").stub = tensordot
+
+packet("aten::einsum").stub = einsum
+
+packet("aten::kron").stub = kron
+
+packet("aten::chain_matmul").stub = chain_matmul
+
+packet("aten::linalg_multi_dot").stub = linalg_multi_dot
+
+packet("aten::linalg_matrix_power").stub = linalg_matrix_power
+
+packet("aten::matrix_power").stub = matrix_power
+
+_linalg_cross = packet("aten::linalg_cross")
+
+
+# linalg_cross: default, out
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_cross.call((self, other), {"dim": dim, "out": out})
+    if type(dim) is not int:
+        dim = _linalg_cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cross_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_linalg_cross.stub = linalg_cross
+
+packet("aten::cross").stub = cross
+
 _addmm = packet("aten::addmm")
 
 
@@ -52407,7 +55852,553 @@ def addmm(
 
 _addmm.stub = addmm
 
-packet("aten::matmul").stub = matmul
+_addmv = packet("aten::addmv")
+
+
+# addmv: default, out
+def addmv(
+    self: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addmv.call((self, mat, vec), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addmv_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addmv_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(mat) is ndarray and type(vec) is ndarray and modes is None:
+        try:
+            kernel = _addmv_default.table[ARRAYS]
+        except KeyError:
+            return _addmv_default.call(self, mat, vec, beta, alpha)
+        return kernel(self, mat, vec, beta, alpha)
+    try:
+        keys = self.keys | mat.keys | vec.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addmv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addmv_default.call(self, mat, vec, beta, alpha)
+    return kernel(self, mat, vec, beta, alpha)
+
+
+_addmv.stub = addmv
+
+_baddbmm = packet("aten::baddbmm")
+
+
+# baddbmm: default, out
+def baddbmm(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _baddbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _baddbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _baddbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _baddbmm_default.table[ARRAYS]
+        except KeyError:
+            return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _baddbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _baddbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_baddbmm.stub = baddbmm
+
+_addbmm = packet("aten::addbmm")
+
+
+# addbmm: default, out
+def addbmm(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addbmm_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addbmm_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(batch1) is ndarray and type(batch2) is ndarray and modes is None:
+        try:
+            kernel = _addbmm_default.table[ARRAYS]
+        except KeyError:
+            return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+        return kernel(self, batch1, batch2, beta, alpha)
+    try:
+        keys = self.keys | batch1.keys | batch2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addbmm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addbmm_default.call(self, batch1, batch2, beta, alpha)
+    return kernel(self, batch1, batch2, beta, alpha)
+
+
+_addbmm.stub = addbmm
+
+_addr = packet("aten::addr")
+
+
+# addr: default, out
+def addr(
+    self: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _addr.call((self, vec1, vec2), {"beta": beta, "alpha": alpha, "out": out})
+    if type(beta) is not int and type(beta) is not float:
+        beta = _addr_default.convert(3, beta)
+    if type(alpha) is not int and type(alpha) is not float:
+        alpha = _addr_default.convert(4, alpha)
+    modes = active_modes()
+    if type(self) is ndarray and type(vec1) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _addr_default.table[ARRAYS]
+        except KeyError:
+            return _addr_default.call(self, vec1, vec2, beta, alpha)
+        return kernel(self, vec1, vec2, beta, alpha)
+    try:
+        keys = self.keys | vec1.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _addr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _addr_default.call(self, vec1, vec2, beta, alpha)
+    return kernel(self, vec1, vec2, beta, alpha)
+
+
+_addr.stub = addr
+
+_trace = packet("aten::trace")
+
+
+# trace: default, out
+def trace(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _trace.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _trace_default.table[ARRAYS]
+        except KeyError:
+            return _trace_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _trace_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _trace_default.call(self)
+    return kernel(self)
+
+
+_trace.stub = trace
+
+packet("aten::linalg_diagonal").stub = linalg_diagonal
+
+packet("aten::_linalg_check_errors").stub = _linalg_check_errors
+
+_linalg_inv_ex = packet("aten::linalg_inv_ex")
+
+
+# linalg_inv_ex: default, inverse
+def linalg_inv_ex(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_inv_ex.call(args, kwargs)
+
+
+_linalg_inv_ex.stub = linalg_inv_ex
+
+packet("aten::linalg_inv").stub = linalg_inv
+
+packet("aten::inverse").stub = inverse
+
+__linalg_solve_ex = packet("aten::_linalg_solve_ex")
+
+
+# _linalg_solve_ex: default, result
+def _linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
+    return __linalg_solve_ex.call(args, kwargs)
+
+
+__linalg_solve_ex.stub = _linalg_solve_ex
+
+packet("aten::linalg_solve_ex").stub = linalg_solve_ex
+
+packet("aten::linalg_solve").stub = linalg_solve
+
+_linalg_solve_triangular = packet("aten::linalg_solve_triangular")
+
+
+# linalg_solve_triangular: default, out
+def linalg_solve_triangular(
+    self: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _linalg_solve_triangular.call(
+            (self, B),
+            {"upper": upper, "left": left, "unitriangular": unitriangular, "out": out},
+        )
+    if type(upper) is not bool:
+        upper = _linalg_solve_triangular_default.convert(2, upper)
+    if type(left) is not bool:
+        left = _linalg_solve_triangular_default.convert(3, left)
+    if type(unitriangular) is not bool:
+        unitriangular = _linalg_solve_triangular_default.convert(4, unitriangular)
+    modes = active_modes()
+    if type(self) is ndarray and type(B) is ndarray and modes is None:
+        try:
+            kernel = _linalg_solve_triangular_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_solve_triangular_default.call(self, B, upper, left, unitriangular)
+        return kernel(self, B, upper, left, unitriangular)
+    try:
+        keys = self.keys | B.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_solve_triangular_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_solve_triangular_default.call(self, B, upper, left, unitriangular)
+    return kernel(self, B, upper, left, unitriangular)
+
+
+_linalg_solve_triangular.stub = linalg_solve_triangular
+
+_triangular_solve = packet("aten::triangular_solve")
+
+
+# triangular_solve: default, X
+def triangular_solve(*args: Any, **kwargs: Any) -> Any:
+    return _triangular_solve.call(args, kwargs)
+
+
+_triangular_solve.stub = triangular_solve
+
+_cholesky_solve = packet("aten::cholesky_solve")
+
+
+# cholesky_solve: default, out
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cholesky_solve.call((self, input2, upper), {"out": out})
+    if type(upper) is not bool:
+        upper = _cholesky_solve_default.convert(2, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(input2) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_solve_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_solve_default.call(self, input2, upper)
+        return kernel(self, input2, upper)
+    try:
+        keys = self.keys | input2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_solve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_solve_default.call(self, input2, upper)
+    return kernel(self, input2, upper)
+
+
+_cholesky_solve.stub = cholesky_solve
+
+_cholesky_inverse = packet("aten::cholesky_inverse")
+
+
+# cholesky_inverse: default, out
+def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cholesky_inverse.call((self, upper), {"out": out})
+    if type(upper) is not bool:
+        upper = _cholesky_inverse_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_inverse_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_inverse_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_inverse_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_inverse_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_cholesky_inverse.stub = cholesky_inverse
+
+_linalg_lu_solve = packet("aten::linalg_lu_solve")
+
+
+# linalg_lu_solve: default, out
+def linalg_lu_solve(
+    LU: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _linalg_lu_solve.call((LU, pivots, B), {"left": left, "adjoint": adjoint, "out": out})
+    if type(left) is not bool:
+        left = _linalg_lu_solve_default.convert(3, left)
+    if type(adjoint) is not bool:
+        adjoint = _linalg_lu_solve_default.convert(4, adjoint)
+    modes = active_modes()
+    if type(LU) is ndarray and type(pivots) is ndarray and type(B) is ndarray and modes is None:
+        try:
+            kernel = _linalg_lu_solve_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_lu_solve_default.call(LU, pivots, B, left, adjoint)
+        return kernel(LU, pivots, B, left, adjoint)
+    try:
+        keys = LU.keys | pivots.keys | B.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_lu_solve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_lu_solve_default.call(LU, pivots, B, left, adjoint)
+    return kernel(LU, pivots, B, left, adjoint)
+
+
+_linalg_lu_solve.stub = linalg_lu_solve
+
+packet("aten::linalg_tensorinv").stub = linalg_tensorinv
+
+packet("aten::linalg_tensorsolve").stub = linalg_tensorsolve
+
+__linalg_det = packet("aten::_linalg_det")
+
+
+# _linalg_det: default, result
+def _linalg_det(*args: Any, **kwargs: Any) -> Any:
+    return __linalg_det.call(args, kwargs)
+
+
+__linalg_det.stub = _linalg_det
+
+packet("aten::linalg_det").stub = linalg_det
+
+packet("aten::det").stub = det
+
+__linalg_slogdet = packet("aten::_linalg_slogdet")
+
+
+# _linalg_slogdet: default, sign
+def _linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
+    return __linalg_slogdet.call(args, kwargs)
+
+
+__linalg_slogdet.stub = _linalg_slogdet
+
+packet("aten::linalg_slogdet").stub = linalg_slogdet
+
+packet("aten::slogdet").stub = slogdet
+
+packet("aten::logdet").stub = logdet
+
+_linalg_lu_factor_ex = packet("aten::linalg_lu_factor_ex")
+
+
+# linalg_lu_factor_ex: default, out
+def linalg_lu_factor_ex(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_lu_factor_ex.call(args, kwargs)
+
+
+_linalg_lu_factor_ex.stub = linalg_lu_factor_ex
+
+packet("aten::linalg_lu_factor").stub = linalg_lu_factor
+
+_linalg_lu = packet("aten::linalg_lu")
+
+
+# linalg_lu: default, out
+def linalg_lu(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_lu.call(args, kwargs)
+
+
+_linalg_lu.stub = linalg_lu
+
+_linalg_cholesky_ex = packet("aten::linalg_cholesky_ex")
+
+
+# linalg_cholesky_ex: default, L
+def linalg_cholesky_ex(
+    self: Tensor,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    L: Tensor | None = None,
+    info: Tensor | None = None,
+) -> Any:
+    if L is not None or info is not None:
+        return _linalg_cholesky_ex.call((self,), {"upper": upper, "check_errors": check_errors, "L": L, "info": info})
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_ex_default.convert(1, upper)
+    if type(check_errors) is not bool:
+        check_errors = _linalg_cholesky_ex_default.convert(2, check_errors)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_ex_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_ex_default.call(self, upper, check_errors)
+        return linalg_cholesky_ex_default_result(*kernel(self, upper, check_errors))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_ex_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_ex_default.call(self, upper, check_errors)
+    return linalg_cholesky_ex_default_result(*kernel(self, upper, check_errors))
+
+
+_linalg_cholesky_ex.stub = linalg_cholesky_ex
+
+packet("aten::linalg_cholesky").stub = linalg_cholesky
+
+packet("aten::cholesky").stub = cholesky
+
+_linalg_qr = packet("aten::linalg_qr")
+
+
+# linalg_qr: default, out
+def linalg_qr(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_qr.call(args, kwargs)
+
+
+_linalg_qr.stub = linalg_qr
+
+packet("aten::qr").stub = qr
+
+__linalg_eigh = packet("aten::_linalg_eigh")
+
+
+# _linalg_eigh: default, eigenvalues
+def _linalg_eigh(*args: Any, **kwargs: Any) -> Any:
+    return __linalg_eigh.call(args, kwargs)
+
+
+__linalg_eigh.stub = _linalg_eigh
+
+packet("aten::linalg_eigh").stub = linalg_eigh
+
+packet("aten::linalg_eigvalsh").stub = linalg_eigvalsh
+
+_linalg_eig = packet("aten::linalg_eig")
+
+
+# linalg_eig: default, out
+def linalg_eig(self: Tensor, *, eigenvalues: Tensor | None = None, eigenvectors: Tensor | None = None) -> Any:
+    if eigenvalues is not None or eigenvectors is not None:
+        return _linalg_eig.call((self,), {"eigenvalues": eigenvalues, "eigenvectors": eigenvectors})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eig_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eig_default.call(self)
+        return linalg_eig_default_result(*kernel(self))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eig_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eig_default.call(self)
+    return linalg_eig_default_result(*kernel(self))
+
+
+_linalg_eig.stub = linalg_eig
+
+packet("aten::_linalg_eigvals").stub = _linalg_eigvals
+
+packet("aten::linalg_eigvals").stub = linalg_eigvals
+
+__linalg_svd = packet("aten::_linalg_svd")
+
+
+# _linalg_svd: default, U
+def _linalg_svd(*args: Any, **kwargs: Any) -> Any:
+    return __linalg_svd.call(args, kwargs)
+
+
+__linalg_svd.stub = _linalg_svd
+
+packet("aten::linalg_svd").stub = linalg_svd
+
+packet("aten::linalg_svdvals").stub = linalg_svdvals
+
+packet("aten::svd").stub = svd
+
+_linalg_pinv = packet("aten::linalg_pinv")
+
+
+# linalg_pinv: atol_rtol_tensor, atol_rtol_float, default, rcond_tensor
+def linalg_pinv(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_pinv.call(args, kwargs)
+
+
+_linalg_pinv.stub = linalg_pinv
+
+packet("aten::pinverse").stub = pinverse
+
+_linalg_matrix_rank = packet("aten::linalg_matrix_rank")
+
+
+# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_float, default, tol_tensor
+def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_matrix_rank.call(args, kwargs)
+
+
+_linalg_matrix_rank.stub = linalg_matrix_rank
 
 packet("aten::alias").stub = alias
 
@@ -57568,6 +61559,14 @@ packet("aten::cumsum_").stub = cumsum_
 packet("aten::cumprod_").stub = cumprod_
 
 packet("aten::addmm_").stub = addmm_
+
+packet("aten::addmv_").stub = addmv_
+
+packet("aten::baddbmm_").stub = baddbmm_
+
+packet("aten::addbmm_").stub = addbmm_
+
+packet("aten::addr_").stub = addr_
 
 packet("aten::index_put_").stub = index_put_
 

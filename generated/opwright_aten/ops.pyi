@@ -23,6 +23,13 @@ __all__ = [
     "_adaptive_avg_pool3d",
     "_conj_physical",
     "_fused_rms_norm",
+    "_linalg_check_errors",
+    "_linalg_det",
+    "_linalg_eigh",
+    "_linalg_eigvals",
+    "_linalg_slogdet",
+    "_linalg_solve_ex",
+    "_linalg_svd",
     "_local_scalar_dense",
     "_log_softmax",
     "_native_batch_norm_legit",
@@ -57,12 +64,18 @@ __all__ = [
     "adaptive_max_pool3d",
     "add",
     "add_",
+    "addbmm",
+    "addbmm_",
     "addcdiv",
     "addcdiv_",
     "addcmul",
     "addcmul_",
     "addmm",
     "addmm_",
+    "addmv",
+    "addmv_",
+    "addr",
+    "addr_",
     "alias",
     "all",
     "allclose",
@@ -110,6 +123,8 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "baddbmm",
+    "baddbmm_",
     "bartlett_window",
     "batch_norm",
     "bernoulli",
@@ -143,7 +158,11 @@ __all__ = [
     "ceil_",
     "celu",
     "celu_",
+    "chain_matmul",
     "channel_shuffle",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -181,6 +200,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "count_nonzero",
+    "cross",
     "cross_entropy_loss",
     "cummax",
     "cummin",
@@ -191,6 +211,7 @@ __all__ = [
     "cumulative_trapezoid",
     "deg2rad",
     "deg2rad_",
+    "det",
     "detach",
     "detach_",
     "diag",
@@ -208,6 +229,7 @@ __all__ = [
     "dropout_",
     "dsplit",
     "dstack",
+    "einsum",
     "elu",
     "elu_",
     "embedding",
@@ -262,6 +284,7 @@ __all__ = [
     "gelu",
     "gelu_",
     "geometric",
+    "ger",
     "glu",
     "greater",
     "greater_equal",
@@ -301,7 +324,9 @@ __all__ = [
     "index_reduce",
     "index_reduce_",
     "index_select",
+    "inner",
     "instance_norm",
+    "inverse",
     "is_conj",
     "is_neg",
     "isclose",
@@ -314,6 +339,7 @@ __all__ = [
     "isreal",
     "kaiser_window",
     "kl_div",
+    "kron",
     "kthvalue",
     "l1_loss",
     "layer_norm",
@@ -330,6 +356,36 @@ __all__ = [
     "less",
     "less_equal",
     "lift_fresh",
+    "linalg_cholesky",
+    "linalg_cholesky_ex",
+    "linalg_cross",
+    "linalg_det",
+    "linalg_diagonal",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_eigvals",
+    "linalg_eigvalsh",
+    "linalg_inv",
+    "linalg_inv_ex",
+    "linalg_lu",
+    "linalg_lu_factor",
+    "linalg_lu_factor_ex",
+    "linalg_lu_solve",
+    "linalg_matmul",
+    "linalg_matrix_power",
+    "linalg_matrix_rank",
+    "linalg_multi_dot",
+    "linalg_pinv",
+    "linalg_qr",
+    "linalg_slogdet",
+    "linalg_solve",
+    "linalg_solve_ex",
+    "linalg_solve_triangular",
+    "linalg_svd",
+    "linalg_svdvals",
+    "linalg_tensorinv",
+    "linalg_tensorsolve",
+    "linalg_vecdot",
     "linalg_vector_norm",
     "linear",
     "linspace",
@@ -348,6 +404,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -367,6 +424,7 @@ __all__ = [
     "masked_scatter_",
     "masked_select",
     "matmul",
+    "matrix_power",
     "max",
     "max_pool1d",
     "max_pool1d_with_indices",
@@ -430,9 +488,11 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
     "pad",
     "pairwise_distance",
     "permute",
+    "pinverse",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson",
@@ -444,6 +504,7 @@ __all__ = [
     "prod",
     "put",
     "put_",
+    "qr",
     "quantile",
     "rad2deg",
     "rad2deg_",
@@ -519,6 +580,7 @@ __all__ = [
     "sinh_",
     "slice",
     "slice_scatter",
+    "slogdet",
     "smooth_l1_loss",
     "soft_margin_loss",
     "softmax",
@@ -540,6 +602,7 @@ __all__ = [
     "sub_",
     "subtract",
     "sum",
+    "svd",
     "swapaxes",
     "swapdims",
     "t",
@@ -550,13 +613,16 @@ __all__ = [
     "tanh",
     "tanh_",
     "tensor_split",
+    "tensordot",
     "threshold",
     "threshold_",
     "tile",
     "topk",
+    "trace",
     "transpose",
     "trapezoid",
     "trapz",
+    "triangular_solve",
     "tril",
     "tril_",
     "tril_indices",
@@ -587,6 +653,7 @@ __all__ = [
     "vander",
     "var",
     "var_mean",
+    "vdot",
     "view_as_complex",
     "view_as_real",
     "vsplit",
@@ -711,6 +778,152 @@ class histogram_bin_ct_result(NamedTuple, Generic[A]):
 class histogram_bin_ct_out_result(NamedTuple, Generic[A]):
     hist: A
     bin_edges: A
+
+class linalg_inv_ex_default_result(NamedTuple, Generic[A]):
+    inverse: A
+    info: A
+
+class linalg_inv_ex_inverse_result(NamedTuple, Generic[A]):
+    inverse: A
+    info: A
+
+class _linalg_solve_ex_default_result(NamedTuple, Generic[A]):
+    result: A
+    LU: A
+    pivots: A
+    info: A
+
+class _linalg_solve_ex_result_result(NamedTuple, Generic[A]):
+    result: A
+    LU: A
+    pivots: A
+    info: A
+
+class linalg_solve_ex_result(NamedTuple, Generic[A]):
+    result: A
+    info: A
+
+class triangular_solve_default_result(NamedTuple, Generic[A]):
+    solution: A
+    cloned_coefficient: A
+
+class triangular_solve_X_result(NamedTuple, Generic[A]):
+    solution: A
+    cloned_coefficient: A
+
+class _linalg_det_default_result(NamedTuple, Generic[A]):
+    result: A
+    LU: A
+    pivots: A
+
+class _linalg_det_result_result(NamedTuple, Generic[A]):
+    result: A
+    LU: A
+    pivots: A
+
+class _linalg_slogdet_default_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+    LU: A
+    pivots: A
+
+class _linalg_slogdet_sign_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+    LU: A
+    pivots: A
+
+class linalg_slogdet_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+
+class slogdet_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+
+class linalg_lu_factor_ex_default_result(NamedTuple, Generic[A]):
+    LU: A
+    pivots: A
+    info: A
+
+class linalg_lu_factor_ex_out_result(NamedTuple, Generic[A]):
+    LU: A
+    pivots: A
+    info: A
+
+class linalg_lu_factor_result(NamedTuple, Generic[A]):
+    LU: A
+    pivots: A
+
+class linalg_lu_default_result(NamedTuple, Generic[A]):
+    P: A
+    L: A
+    U: A
+
+class linalg_lu_out_result(NamedTuple, Generic[A]):
+    P: A
+    L: A
+    U: A
+
+class linalg_cholesky_ex_default_result(NamedTuple, Generic[A]):
+    L: A
+    info: A
+
+class linalg_cholesky_ex_L_result(NamedTuple, Generic[A]):
+    L: A
+    info: A
+
+class linalg_qr_default_result(NamedTuple, Generic[A]):
+    Q: A
+    R: A
+
+class linalg_qr_out_result(NamedTuple, Generic[A]):
+    Q: A
+    R: A
+
+class qr_result(NamedTuple, Generic[A]):
+    Q: A
+    R: A
+
+class _linalg_eigh_default_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class _linalg_eigh_eigenvalues_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class linalg_eigh_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class linalg_eig_default_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class linalg_eig_out_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class _linalg_svd_default_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    Vh: A
+
+class _linalg_svd_U_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    Vh: A
+
+class linalg_svd_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    Vh: A
+
+class svd_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    V: A
 
 class log_sigmoid_forward_default_result(NamedTuple, Generic[A]):
     output: A
@@ -1413,8 +1626,204 @@ def mm_default(self: A, mat2: A) -> A: ...
 def bmm_default(self: A, mat2: A) -> A: ...
 def mv_default(self: A, vec: A) -> A: ...
 def dot_default(self: A, tensor: A) -> A: ...
-def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def vdot_default(self: A, other: A) -> A: ...
 def matmul(self: A, other: A) -> A: ...
+def linalg_matmul(self: A, other: A) -> A: ...
+def linalg_vecdot(x: A, y: A, *, dim: int = -1) -> A: ...
+def outer(self: A, vec2: A) -> A: ...
+def ger(self: A, vec2: A) -> A: ...
+def inner(self: A, other: A) -> A: ...
+def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+def einsum(equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+def kron(self: A, other: A) -> A: ...
+def chain_matmul(matrices: Sequence[A]) -> A: ...
+def linalg_multi_dot(tensors: Sequence[A]) -> A: ...
+def linalg_matrix_power(self: A, n: int) -> A: ...
+def matrix_power(self: A, n: int) -> A: ...
+def linalg_cross_default(self: A, other: A, *, dim: int = -1) -> A: ...
+def cross(self: A, other: A, dim: int | None = None) -> A: ...
+def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addmv_default(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def baddbmm_default(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addbmm_default(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addr_default(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def trace_default(self: A) -> A: ...
+def linalg_diagonal(A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+def _linalg_check_errors(info: A, api_name: str, *, is_matrix: bool) -> None: ...
+def linalg_inv_ex_default(A_: A, *, check_errors: bool = False) -> linalg_inv_ex_default_result[A]: ...
+def linalg_inv_ex_inverse(
+    A_: A,
+    *,
+    check_errors: bool = False,
+    inverse: A,
+    info: A,
+) -> linalg_inv_ex_inverse_result[A]: ...
+def linalg_inv(A_: A) -> A: ...
+def inverse(self: A) -> A: ...
+def _linalg_solve_ex_default(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> _linalg_solve_ex_default_result[A]: ...
+def _linalg_solve_ex_result(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    result: A,
+    LU: A,
+    pivots: A,
+    info: A,
+) -> _linalg_solve_ex_result_result[A]: ...
+def linalg_solve_ex(A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
+def linalg_solve(A_: A, B: A, *, left: bool = True) -> A: ...
+def linalg_solve_triangular_default(
+    self: A,
+    B: A,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> A: ...
+def triangular_solve_default(
+    self: A,
+    A_: A,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> triangular_solve_default_result[A]: ...
+def triangular_solve_X(
+    self: A,
+    A_: A,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+    *,
+    X: A,
+    M: A,
+) -> triangular_solve_X_result[A]: ...
+def cholesky_solve_default(self: A, input2: A, upper: bool = False) -> A: ...
+def cholesky_inverse_default(self: A, upper: bool = False) -> A: ...
+def linalg_lu_solve_default(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
+def linalg_tensorinv(self: A, ind: int = 2) -> A: ...
+def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+def _linalg_det_default(A_: A) -> _linalg_det_default_result[A]: ...
+def _linalg_det_result(A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
+def linalg_det(A_: A) -> A: ...
+def det(self: A) -> A: ...
+def _linalg_slogdet_default(A_: A) -> _linalg_slogdet_default_result[A]: ...
+def _linalg_slogdet_sign(A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
+def linalg_slogdet(A_: A) -> linalg_slogdet_result[A]: ...
+def slogdet(self: A) -> slogdet_result[A]: ...
+def logdet(self: A) -> A: ...
+def linalg_lu_factor_ex_default(
+    A_: A,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+) -> linalg_lu_factor_ex_default_result[A]: ...
+def linalg_lu_factor_ex_out(
+    A_: A,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+    LU: A,
+    pivots: A,
+    info: A,
+) -> linalg_lu_factor_ex_out_result[A]: ...
+def linalg_lu_factor(A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+def linalg_lu_default(A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
+def linalg_lu_out(A_: A, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
+def linalg_cholesky_ex_default(
+    self: A,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+) -> linalg_cholesky_ex_default_result[A]: ...
+def linalg_cholesky_ex_L(
+    self: A,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    L: A,
+    info: A,
+) -> linalg_cholesky_ex_L_result[A]: ...
+def linalg_cholesky(self: A, *, upper: bool = False) -> A: ...
+def cholesky(self: A, upper: bool = False) -> A: ...
+def linalg_qr_default(A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
+def linalg_qr_out(A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
+def qr(self: A, some: bool = True) -> qr_result[A]: ...
+def _linalg_eigh_default(A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
+def _linalg_eigh_eigenvalues(
+    A_: A,
+    UPLO: str = "L",
+    compute_v: bool = True,
+    *,
+    eigenvalues: A,
+    eigenvectors: A,
+) -> _linalg_eigh_eigenvalues_result[A]: ...
+def linalg_eigh(self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
+def linalg_eigvalsh(self: A, UPLO: str = "L") -> A: ...
+def linalg_eig_default(self: A) -> linalg_eig_default_result[A]: ...
+def linalg_eig_out(self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
+def _linalg_eigvals(self: A) -> A: ...
+def linalg_eigvals(self: A) -> A: ...
+def _linalg_svd_default(
+    A_: A,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+) -> _linalg_svd_default_result[A]: ...
+def _linalg_svd_U(
+    A_: A,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+    U: A,
+    S: A,
+    Vh: A,
+) -> _linalg_svd_U_result[A]: ...
+def linalg_svd(A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
+def linalg_svdvals(A_: A, *, driver: str | None = None) -> A: ...
+def svd(self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+def linalg_pinv_atol_rtol_tensor(
+    self: A,
+    *,
+    atol: A | None = None,
+    rtol: A | None = None,
+    hermitian: bool = False,
+) -> A: ...
+def linalg_pinv_atol_rtol_float(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+) -> A: ...
+def linalg_pinv_default(self: A, rcond: float, hermitian: bool = False) -> A: ...
+def linalg_pinv_rcond_tensor(self: A, rcond: A, hermitian: bool = False) -> A: ...
+def pinverse(self: A, rcond: float = 1e-15) -> A: ...
+def linalg_matrix_rank_atol_rtol_tensor(
+    input: A,
+    *,
+    atol: A | None = None,
+    rtol: A | None = None,
+    hermitian: bool = False,
+) -> A: ...
+def linalg_matrix_rank_atol_rtol_float(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+) -> A: ...
+def linalg_matrix_rank_default(self: A, tol: float, hermitian: bool = False) -> A: ...
+def linalg_matrix_rank_tol_tensor(input: A, tol: A, hermitian: bool = False) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
 def view_default(self: A, size: Sequence[int] | int, *more: int) -> A: ...
@@ -3353,8 +3762,31 @@ def mm_out(self: A, mat2: A, *, out: A) -> A: ...
 def bmm_out(self: A, mat2: A, *, out: A) -> A: ...
 def mv_out(self: A, vec: A, *, out: A) -> A: ...
 def dot_out(self: A, tensor: A, *, out: A) -> A: ...
+def vdot_out(self: A, other: A, *, out: A) -> A: ...
+def linalg_cross_out(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
 def addmm_out(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 def addmm_(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addmv_out(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addmv_(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def baddbmm_out(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def baddbmm_(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addbmm_out(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addbmm_(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def addr_out(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+def addr_(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+def trace_out(self: A, *, out: A) -> A: ...
+def linalg_solve_triangular_out(
+    self: A,
+    B: A,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: A,
+) -> A: ...
+def cholesky_solve_out(self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
+def cholesky_inverse_out(self: A, upper: bool = False, *, out: A) -> A: ...
+def linalg_lu_solve_out(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
 def flip_out(self: A, dims: Sequence[int] | int, *more: int, out: A) -> A: ...
 def roll_out(self: A, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A) -> A: ...
 def rot90_out(self: A, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
@@ -5056,9 +5488,209 @@ def dot(self: A, tensor: A) -> A: ...
 @overload
 def dot(self: A, tensor: A, *, out: A) -> A: ...
 @overload
+def vdot(self: A, other: A) -> A: ...
+@overload
+def vdot(self: A, other: A, *, out: A) -> A: ...
+@overload
+def linalg_cross(self: A, other: A, *, dim: int = -1) -> A: ...
+@overload
+def linalg_cross(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+@overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+@overload
+def trace(self: A) -> A: ...
+@overload
+def trace(self: A, *, out: A) -> A: ...
+@overload
+def linalg_inv_ex(A_: A, *, check_errors: bool = False) -> linalg_inv_ex_default_result[A]: ...
+@overload
+def linalg_inv_ex(A_: A, *, check_errors: bool = False, inverse: A, info: A) -> linalg_inv_ex_inverse_result[A]: ...
+@overload
+def _linalg_solve_ex(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> _linalg_solve_ex_default_result[A]: ...
+@overload
+def _linalg_solve_ex(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    result: A,
+    LU: A,
+    pivots: A,
+    info: A,
+) -> _linalg_solve_ex_result_result[A]: ...
+@overload
+def linalg_solve_triangular(self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
+@overload
+def linalg_solve_triangular(
+    self: A,
+    B: A,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: A,
+) -> A: ...
+@overload
+def triangular_solve(
+    self: A,
+    A_: A,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> triangular_solve_default_result[A]: ...
+@overload
+def triangular_solve(
+    self: A,
+    A_: A,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+    *,
+    X: A,
+    M: A,
+) -> triangular_solve_X_result[A]: ...
+@overload
+def cholesky_solve(self: A, input2: A, upper: bool = False) -> A: ...
+@overload
+def cholesky_solve(self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
+@overload
+def cholesky_inverse(self: A, upper: bool = False) -> A: ...
+@overload
+def cholesky_inverse(self: A, upper: bool = False, *, out: A) -> A: ...
+@overload
+def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
+@overload
+def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
+@overload
+def _linalg_det(A_: A) -> _linalg_det_default_result[A]: ...
+@overload
+def _linalg_det(A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
+@overload
+def _linalg_slogdet(A_: A) -> _linalg_slogdet_default_result[A]: ...
+@overload
+def _linalg_slogdet(A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
+@overload
+def linalg_lu_factor_ex(
+    A_: A,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+) -> linalg_lu_factor_ex_default_result[A]: ...
+@overload
+def linalg_lu_factor_ex(
+    A_: A,
+    *,
+    pivot: bool = True,
+    check_errors: bool = False,
+    LU: A,
+    pivots: A,
+    info: A,
+) -> linalg_lu_factor_ex_out_result[A]: ...
+@overload
+def linalg_lu(A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
+@overload
+def linalg_lu(A_: A, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
+@overload
+def linalg_cholesky_ex(
+    self: A,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+) -> linalg_cholesky_ex_default_result[A]: ...
+@overload
+def linalg_cholesky_ex(
+    self: A,
+    *,
+    upper: bool = False,
+    check_errors: bool = False,
+    L: A,
+    info: A,
+) -> linalg_cholesky_ex_L_result[A]: ...
+@overload
+def linalg_qr(A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
+@overload
+def linalg_qr(A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
+@overload
+def _linalg_eigh(A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
+@overload
+def _linalg_eigh(
+    A_: A,
+    UPLO: str = "L",
+    compute_v: bool = True,
+    *,
+    eigenvalues: A,
+    eigenvectors: A,
+) -> _linalg_eigh_eigenvalues_result[A]: ...
+@overload
+def linalg_eig(self: A) -> linalg_eig_default_result[A]: ...
+@overload
+def linalg_eig(self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
+@overload
+def _linalg_svd(
+    A_: A,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+) -> _linalg_svd_default_result[A]: ...
+@overload
+def _linalg_svd(
+    A_: A,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+    U: A,
+    S: A,
+    Vh: A,
+) -> _linalg_svd_U_result[A]: ...
+@overload
+def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_pinv(self: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_pinv(self: A, rcond: float, hermitian: bool = False) -> A: ...
+@overload
+def linalg_pinv(self: A, rcond: A, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+) -> A: ...
+@overload
+def linalg_matrix_rank(self: A, tol: float, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False) -> A: ...
 @overload
 def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 @overload
@@ -8524,11 +9156,357 @@ class _mv_default_operator(Operator):
 class _dot_default_operator(Operator):
     def __call__(_op, self: A, tensor: A) -> A: ...
 
-class _addmm_default_operator(Operator):
-    def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+class _vdot_default_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
 
 class _matmul_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_matmul_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_vecdot_operator(Operator):
+    def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
+
+class _outer_operator(Operator):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _ger_operator(Operator):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _inner_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _tensordot_operator(Operator):
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+
+class _einsum_operator(Operator):
+    def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+
+class _kron_operator(Operator):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _chain_matmul_operator(Operator):
+    def __call__(_op, matrices: Sequence[A]) -> A: ...
+
+class _linalg_multi_dot_operator(Operator):
+    def __call__(_op, tensors: Sequence[A]) -> A: ...
+
+class _linalg_matrix_power_operator(Operator):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _matrix_power_operator(Operator):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _linalg_cross_default_operator(Operator):
+    def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
+
+class _cross_operator(Operator):
+    def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+
+class _addmm_default_operator(Operator):
+    def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv_default_operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm_default_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm_default_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr_default_operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _trace_default_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _linalg_diagonal_operator(Operator):
+    def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+
+class __linalg_check_errors_operator(Operator):
+    def __call__(_op, info: A, api_name: str, *, is_matrix: bool) -> None: ...
+
+class _linalg_inv_ex_default_operator(Operator):
+    def __call__(_op, A_: A, *, check_errors: bool = False) -> linalg_inv_ex_default_result[A]: ...
+
+class _linalg_inv_ex_inverse_operator(Operator):
+    def __call__(_op, A_: A, *, check_errors: bool = False, inverse: A, info: A) -> linalg_inv_ex_inverse_result[A]: ...
+
+class _linalg_inv_operator(Operator):
+    def __call__(_op, A_: A) -> A: ...
+
+class _inverse_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class __linalg_solve_ex_default_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+    ) -> _linalg_solve_ex_default_result[A]: ...
+
+class __linalg_solve_ex_result_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        result: A,
+        LU: A,
+        pivots: A,
+        info: A,
+    ) -> _linalg_solve_ex_result_result[A]: ...
+
+class _linalg_solve_ex_operator(Operator):
+    def __call__(_op, A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
+
+class _linalg_solve_operator(Operator):
+    def __call__(_op, A_: A, B: A, *, left: bool = True) -> A: ...
+
+class _linalg_solve_triangular_default_operator(Operator):
+    def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
+
+class _triangular_solve_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        A_: A,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+    ) -> triangular_solve_default_result[A]: ...
+
+class _triangular_solve_X_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        A_: A,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+        *,
+        X: A,
+        M: A,
+    ) -> triangular_solve_X_result[A]: ...
+
+class _cholesky_solve_default_operator(Operator):
+    def __call__(_op, self: A, input2: A, upper: bool = False) -> A: ...
+
+class _cholesky_inverse_default_operator(Operator):
+    def __call__(_op, self: A, upper: bool = False) -> A: ...
+
+class _linalg_lu_solve_default_operator(Operator):
+    def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
+
+class _linalg_tensorinv_operator(Operator):
+    def __call__(_op, self: A, ind: int = 2) -> A: ...
+
+class _linalg_tensorsolve_operator(Operator):
+    def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+
+class __linalg_det_default_operator(Operator):
+    def __call__(_op, A_: A) -> _linalg_det_default_result[A]: ...
+
+class __linalg_det_result_operator(Operator):
+    def __call__(_op, A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
+
+class _linalg_det_operator(Operator):
+    def __call__(_op, A_: A) -> A: ...
+
+class _det_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class __linalg_slogdet_default_operator(Operator):
+    def __call__(_op, A_: A) -> _linalg_slogdet_default_result[A]: ...
+
+class __linalg_slogdet_sign_operator(Operator):
+    def __call__(_op, A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
+
+class _linalg_slogdet_operator(Operator):
+    def __call__(_op, A_: A) -> linalg_slogdet_result[A]: ...
+
+class _slogdet_operator(Operator):
+    def __call__(_op, self: A) -> slogdet_result[A]: ...
+
+class _logdet_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _linalg_lu_factor_ex_default_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        *,
+        pivot: bool = True,
+        check_errors: bool = False,
+    ) -> linalg_lu_factor_ex_default_result[A]: ...
+
+class _linalg_lu_factor_ex_out_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        *,
+        pivot: bool = True,
+        check_errors: bool = False,
+        LU: A,
+        pivots: A,
+        info: A,
+    ) -> linalg_lu_factor_ex_out_result[A]: ...
+
+class _linalg_lu_factor_operator(Operator):
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+
+class _linalg_lu_default_operator(Operator):
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
+
+class _linalg_lu_out_operator(Operator):
+    def __call__(_op, A_: A, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
+
+class _linalg_cholesky_ex_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        upper: bool = False,
+        check_errors: bool = False,
+    ) -> linalg_cholesky_ex_default_result[A]: ...
+
+class _linalg_cholesky_ex_L_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        upper: bool = False,
+        check_errors: bool = False,
+        L: A,
+        info: A,
+    ) -> linalg_cholesky_ex_L_result[A]: ...
+
+class _linalg_cholesky_operator(Operator):
+    def __call__(_op, self: A, *, upper: bool = False) -> A: ...
+
+class _cholesky_operator(Operator):
+    def __call__(_op, self: A, upper: bool = False) -> A: ...
+
+class _linalg_qr_default_operator(Operator):
+    def __call__(_op, A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
+
+class _linalg_qr_out_operator(Operator):
+    def __call__(_op, A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
+
+class _qr_operator(Operator):
+    def __call__(_op, self: A, some: bool = True) -> qr_result[A]: ...
+
+class __linalg_eigh_default_operator(Operator):
+    def __call__(_op, A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
+
+class __linalg_eigh_eigenvalues_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        UPLO: str = "L",
+        compute_v: bool = True,
+        *,
+        eigenvalues: A,
+        eigenvectors: A,
+    ) -> _linalg_eigh_eigenvalues_result[A]: ...
+
+class _linalg_eigh_operator(Operator):
+    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
+
+class _linalg_eigvalsh_operator(Operator):
+    def __call__(_op, self: A, UPLO: str = "L") -> A: ...
+
+class _linalg_eig_default_operator(Operator):
+    def __call__(_op, self: A) -> linalg_eig_default_result[A]: ...
+
+class _linalg_eig_out_operator(Operator):
+    def __call__(_op, self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
+
+class __linalg_eigvals_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class _linalg_eigvals_operator(Operator):
+    def __call__(_op, self: A) -> A: ...
+
+class __linalg_svd_default_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+    ) -> _linalg_svd_default_result[A]: ...
+
+class __linalg_svd_U_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+        U: A,
+        S: A,
+        Vh: A,
+    ) -> _linalg_svd_U_result[A]: ...
+
+class _linalg_svd_operator(Operator):
+    def __call__(_op, A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
+
+class _linalg_svdvals_operator(Operator):
+    def __call__(_op, A_: A, *, driver: str | None = None) -> A: ...
+
+class _svd_operator(Operator):
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+
+class _linalg_pinv_atol_rtol_tensor_operator(Operator):
+    def __call__(_op, self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+
+class _linalg_pinv_atol_rtol_float_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+    ) -> A: ...
+
+class _linalg_pinv_default_operator(Operator):
+    def __call__(_op, self: A, rcond: float, hermitian: bool = False) -> A: ...
+
+class _linalg_pinv_rcond_tensor_operator(Operator):
+    def __call__(_op, self: A, rcond: A, hermitian: bool = False) -> A: ...
+
+class _pinverse_operator(Operator):
+    def __call__(_op, self: A, rcond: float = 1e-15) -> A: ...
+
+class _linalg_matrix_rank_atol_rtol_tensor_operator(Operator):
+    def __call__(_op, input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+
+class _linalg_matrix_rank_atol_rtol_float_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+    ) -> A: ...
+
+class _linalg_matrix_rank_default_operator(Operator):
+    def __call__(_op, self: A, tol: float, hermitian: bool = False) -> A: ...
+
+class _linalg_matrix_rank_tol_tensor_operator(Operator):
+    def __call__(_op, input: A, tol: A, hermitian: bool = False) -> A: ...
 
 class _alias_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -12042,11 +13020,56 @@ class _mv_out_operator(Operator):
 class _dot_out_operator(Operator):
     def __call__(_op, self: A, tensor: A, *, out: A) -> A: ...
 
+class _vdot_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _linalg_cross_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+
 class _addmm_out_operator(Operator):
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 
 class _addmm__operator(Operator):
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv_out_operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addmv__operator(Operator):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm_out_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _baddbmm__operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm_out_operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addbmm__operator(Operator):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr_out_operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addr__operator(Operator):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _trace_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _linalg_solve_triangular_out_operator(Operator):
+    def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A) -> A: ...
+
+class _cholesky_solve_out_operator(Operator):
+    def __call__(_op, self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
+
+class _cholesky_inverse_out_operator(Operator):
+    def __call__(_op, self: A, upper: bool = False, *, out: A) -> A: ...
+
+class _linalg_lu_solve_out_operator(Operator):
+    def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
 
 class _flip_out_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int], *, out: A) -> A: ...
@@ -15751,6 +16774,110 @@ class _dot_packet(_dot_call):
     default: _dot_default_operator
     out: _dot_out_operator
 
+class _vdot_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _vdot_packet(_vdot_call):
+    default: _vdot_default_operator
+    out: _vdot_out_operator
+
+class _matmul_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _matmul_packet(_matmul_call):
+    default: _matmul_operator
+
+class _linalg_matmul_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _linalg_matmul_packet(_linalg_matmul_call):
+    default: _linalg_matmul_operator
+
+class _linalg_vecdot_call(Packet):
+    def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
+
+class _linalg_vecdot_packet(_linalg_vecdot_call):
+    default: _linalg_vecdot_operator
+
+class _outer_call(Packet):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _outer_packet(_outer_call):
+    default: _outer_operator
+
+class _ger_call(Packet):
+    def __call__(_op, self: A, vec2: A) -> A: ...
+
+class _ger_packet(_ger_call):
+    default: _ger_operator
+
+class _inner_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _inner_packet(_inner_call):
+    default: _inner_operator
+
+class _tensordot_call(Packet):
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+
+class _tensordot_packet(_tensordot_call):
+    default: _tensordot_operator
+
+class _einsum_call(Packet):
+    def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+
+class _einsum_packet(_einsum_call):
+    default: _einsum_operator
+
+class _kron_call(Packet):
+    def __call__(_op, self: A, other: A) -> A: ...
+
+class _kron_packet(_kron_call):
+    default: _kron_operator
+
+class _chain_matmul_call(Packet):
+    def __call__(_op, matrices: Sequence[A]) -> A: ...
+
+class _chain_matmul_packet(_chain_matmul_call):
+    default: _chain_matmul_operator
+
+class _linalg_multi_dot_call(Packet):
+    def __call__(_op, tensors: Sequence[A]) -> A: ...
+
+class _linalg_multi_dot_packet(_linalg_multi_dot_call):
+    default: _linalg_multi_dot_operator
+
+class _linalg_matrix_power_call(Packet):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _linalg_matrix_power_packet(_linalg_matrix_power_call):
+    default: _linalg_matrix_power_operator
+
+class _matrix_power_call(Packet):
+    def __call__(_op, self: A, n: int) -> A: ...
+
+class _matrix_power_packet(_matrix_power_call):
+    default: _matrix_power_operator
+
+class _linalg_cross_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+
+class _linalg_cross_packet(_linalg_cross_call):
+    default: _linalg_cross_default_operator
+    out: _linalg_cross_out_operator
+
+class _cross_call(Packet):
+    def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+
+class _cross_packet(_cross_call):
+    default: _cross_operator
+
 class _addmm_call(Packet):
     @overload
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -15761,11 +16888,500 @@ class _addmm_packet(_addmm_call):
     default: _addmm_default_operator
     out: _addmm_out_operator
 
-class _matmul_call(Packet):
-    def __call__(_op, self: A, other: A) -> A: ...
+class _addmv_call(Packet):
+    @overload
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 
-class _matmul_packet(_matmul_call):
-    default: _matmul_operator
+class _addmv_packet(_addmv_call):
+    default: _addmv_default_operator
+    out: _addmv_out_operator
+
+class _baddbmm_call(Packet):
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _baddbmm_packet(_baddbmm_call):
+    default: _baddbmm_default_operator
+    out: _baddbmm_out_operator
+
+class _addbmm_call(Packet):
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addbmm_packet(_addbmm_call):
+    default: _addbmm_default_operator
+    out: _addbmm_out_operator
+
+class _addr_call(Packet):
+    @overload
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
+
+class _addr_packet(_addr_call):
+    default: _addr_default_operator
+    out: _addr_out_operator
+
+class _trace_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _trace_packet(_trace_call):
+    default: _trace_default_operator
+    out: _trace_out_operator
+
+class _linalg_diagonal_call(Packet):
+    def __call__(_op, A_: A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
+
+class _linalg_diagonal_packet(_linalg_diagonal_call):
+    default: _linalg_diagonal_operator
+
+class __linalg_check_errors_call(Packet):
+    def __call__(_op, info: A, api_name: str, *, is_matrix: bool) -> None: ...
+
+class __linalg_check_errors_packet(__linalg_check_errors_call):
+    default: __linalg_check_errors_operator
+
+class _linalg_inv_ex_call(Packet):
+    @overload
+    def __call__(_op, A_: A, *, check_errors: bool = False) -> linalg_inv_ex_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, check_errors: bool = False, inverse: A, info: A) -> linalg_inv_ex_inverse_result[A]: ...
+
+class _linalg_inv_ex_packet(_linalg_inv_ex_call):
+    default: _linalg_inv_ex_default_operator
+    inverse: _linalg_inv_ex_inverse_operator
+
+class _linalg_inv_call(Packet):
+    def __call__(_op, A_: A) -> A: ...
+
+class _linalg_inv_packet(_linalg_inv_call):
+    default: _linalg_inv_operator
+
+class _inverse_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _inverse_packet(_inverse_call):
+    default: _inverse_operator
+
+class __linalg_solve_ex_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+    ) -> _linalg_solve_ex_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        result: A,
+        LU: A,
+        pivots: A,
+        info: A,
+    ) -> _linalg_solve_ex_result_result[A]: ...
+
+class __linalg_solve_ex_packet(__linalg_solve_ex_call):
+    default: __linalg_solve_ex_default_operator
+    result: __linalg_solve_ex_result_operator
+
+class _linalg_solve_ex_call(Packet):
+    def __call__(_op, A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
+
+class _linalg_solve_ex_packet(_linalg_solve_ex_call):
+    default: _linalg_solve_ex_operator
+
+class _linalg_solve_call(Packet):
+    def __call__(_op, A_: A, B: A, *, left: bool = True) -> A: ...
+
+class _linalg_solve_packet(_linalg_solve_call):
+    default: _linalg_solve_operator
+
+class _linalg_solve_triangular_call(Packet):
+    @overload
+    def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A) -> A: ...
+
+class _linalg_solve_triangular_packet(_linalg_solve_triangular_call):
+    default: _linalg_solve_triangular_default_operator
+    out: _linalg_solve_triangular_out_operator
+
+class _triangular_solve_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        A_: A,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+    ) -> triangular_solve_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        A_: A,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+        *,
+        X: A,
+        M: A,
+    ) -> triangular_solve_X_result[A]: ...
+
+class _triangular_solve_packet(_triangular_solve_call):
+    default: _triangular_solve_default_operator
+    X: _triangular_solve_X_operator
+
+class _cholesky_solve_call(Packet):
+    @overload
+    def __call__(_op, self: A, input2: A, upper: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
+
+class _cholesky_solve_packet(_cholesky_solve_call):
+    default: _cholesky_solve_default_operator
+    out: _cholesky_solve_out_operator
+
+class _cholesky_inverse_call(Packet):
+    @overload
+    def __call__(_op, self: A, upper: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, upper: bool = False, *, out: A) -> A: ...
+
+class _cholesky_inverse_packet(_cholesky_inverse_call):
+    default: _cholesky_inverse_default_operator
+    out: _cholesky_inverse_out_operator
+
+class _linalg_lu_solve_call(Packet):
+    @overload
+    def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
+    @overload
+    def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
+
+class _linalg_lu_solve_packet(_linalg_lu_solve_call):
+    default: _linalg_lu_solve_default_operator
+    out: _linalg_lu_solve_out_operator
+
+class _linalg_tensorinv_call(Packet):
+    def __call__(_op, self: A, ind: int = 2) -> A: ...
+
+class _linalg_tensorinv_packet(_linalg_tensorinv_call):
+    default: _linalg_tensorinv_operator
+
+class _linalg_tensorsolve_call(Packet):
+    def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+
+class _linalg_tensorsolve_packet(_linalg_tensorsolve_call):
+    default: _linalg_tensorsolve_operator
+
+class __linalg_det_call(Packet):
+    @overload
+    def __call__(_op, A_: A) -> _linalg_det_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
+
+class __linalg_det_packet(__linalg_det_call):
+    default: __linalg_det_default_operator
+    result: __linalg_det_result_operator
+
+class _linalg_det_call(Packet):
+    def __call__(_op, A_: A) -> A: ...
+
+class _linalg_det_packet(_linalg_det_call):
+    default: _linalg_det_operator
+
+class _det_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _det_packet(_det_call):
+    default: _det_operator
+
+class __linalg_slogdet_call(Packet):
+    @overload
+    def __call__(_op, A_: A) -> _linalg_slogdet_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
+
+class __linalg_slogdet_packet(__linalg_slogdet_call):
+    default: __linalg_slogdet_default_operator
+    sign: __linalg_slogdet_sign_operator
+
+class _linalg_slogdet_call(Packet):
+    def __call__(_op, A_: A) -> linalg_slogdet_result[A]: ...
+
+class _linalg_slogdet_packet(_linalg_slogdet_call):
+    default: _linalg_slogdet_operator
+
+class _slogdet_call(Packet):
+    def __call__(_op, self: A) -> slogdet_result[A]: ...
+
+class _slogdet_packet(_slogdet_call):
+    default: _slogdet_operator
+
+class _logdet_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _logdet_packet(_logdet_call):
+    default: _logdet_operator
+
+class _linalg_lu_factor_ex_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        *,
+        pivot: bool = True,
+        check_errors: bool = False,
+    ) -> linalg_lu_factor_ex_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        *,
+        pivot: bool = True,
+        check_errors: bool = False,
+        LU: A,
+        pivots: A,
+        info: A,
+    ) -> linalg_lu_factor_ex_out_result[A]: ...
+
+class _linalg_lu_factor_ex_packet(_linalg_lu_factor_ex_call):
+    default: _linalg_lu_factor_ex_default_operator
+    out: _linalg_lu_factor_ex_out_operator
+
+class _linalg_lu_factor_call(Packet):
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+
+class _linalg_lu_factor_packet(_linalg_lu_factor_call):
+    default: _linalg_lu_factor_operator
+
+class _linalg_lu_call(Packet):
+    @overload
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
+
+class _linalg_lu_packet(_linalg_lu_call):
+    default: _linalg_lu_default_operator
+    out: _linalg_lu_out_operator
+
+class _linalg_cholesky_ex_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        upper: bool = False,
+        check_errors: bool = False,
+    ) -> linalg_cholesky_ex_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        upper: bool = False,
+        check_errors: bool = False,
+        L: A,
+        info: A,
+    ) -> linalg_cholesky_ex_L_result[A]: ...
+
+class _linalg_cholesky_ex_packet(_linalg_cholesky_ex_call):
+    default: _linalg_cholesky_ex_default_operator
+    L: _linalg_cholesky_ex_L_operator
+
+class _linalg_cholesky_call(Packet):
+    def __call__(_op, self: A, *, upper: bool = False) -> A: ...
+
+class _linalg_cholesky_packet(_linalg_cholesky_call):
+    default: _linalg_cholesky_operator
+
+class _cholesky_call(Packet):
+    def __call__(_op, self: A, upper: bool = False) -> A: ...
+
+class _cholesky_packet(_cholesky_call):
+    default: _cholesky_operator
+
+class _linalg_qr_call(Packet):
+    @overload
+    def __call__(_op, A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
+
+class _linalg_qr_packet(_linalg_qr_call):
+    default: _linalg_qr_default_operator
+    out: _linalg_qr_out_operator
+
+class _qr_call(Packet):
+    def __call__(_op, self: A, some: bool = True) -> qr_result[A]: ...
+
+class _qr_packet(_qr_call):
+    default: _qr_operator
+
+class __linalg_eigh_call(Packet):
+    @overload
+    def __call__(_op, A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        UPLO: str = "L",
+        compute_v: bool = True,
+        *,
+        eigenvalues: A,
+        eigenvectors: A,
+    ) -> _linalg_eigh_eigenvalues_result[A]: ...
+
+class __linalg_eigh_packet(__linalg_eigh_call):
+    default: __linalg_eigh_default_operator
+    eigenvalues: __linalg_eigh_eigenvalues_operator
+
+class _linalg_eigh_call(Packet):
+    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
+
+class _linalg_eigh_packet(_linalg_eigh_call):
+    default: _linalg_eigh_operator
+
+class _linalg_eigvalsh_call(Packet):
+    def __call__(_op, self: A, UPLO: str = "L") -> A: ...
+
+class _linalg_eigvalsh_packet(_linalg_eigvalsh_call):
+    default: _linalg_eigvalsh_operator
+
+class _linalg_eig_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> linalg_eig_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
+
+class _linalg_eig_packet(_linalg_eig_call):
+    default: _linalg_eig_default_operator
+    out: _linalg_eig_out_operator
+
+class __linalg_eigvals_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class __linalg_eigvals_packet(__linalg_eigvals_call):
+    default: __linalg_eigvals_operator
+
+class _linalg_eigvals_call(Packet):
+    def __call__(_op, self: A) -> A: ...
+
+class _linalg_eigvals_packet(_linalg_eigvals_call):
+    default: _linalg_eigvals_operator
+
+class __linalg_svd_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+    ) -> _linalg_svd_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+        U: A,
+        S: A,
+        Vh: A,
+    ) -> _linalg_svd_U_result[A]: ...
+
+class __linalg_svd_packet(__linalg_svd_call):
+    default: __linalg_svd_default_operator
+    U: __linalg_svd_U_operator
+
+class _linalg_svd_call(Packet):
+    def __call__(_op, A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
+
+class _linalg_svd_packet(_linalg_svd_call):
+    default: _linalg_svd_operator
+
+class _linalg_svdvals_call(Packet):
+    def __call__(_op, A_: A, *, driver: str | None = None) -> A: ...
+
+class _linalg_svdvals_packet(_linalg_svdvals_call):
+    default: _linalg_svdvals_operator
+
+class _svd_call(Packet):
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+
+class _svd_packet(_svd_call):
+    default: _svd_operator
+
+class _linalg_pinv_call(Packet):
+    @overload
+    def __call__(_op, self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(_op, self: A, rcond: float, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, rcond: A, hermitian: bool = False) -> A: ...
+
+class _linalg_pinv_packet(_linalg_pinv_call):
+    atol_rtol_tensor: _linalg_pinv_atol_rtol_tensor_operator
+    atol_rtol_float: _linalg_pinv_atol_rtol_float_operator
+    default: _linalg_pinv_default_operator
+    rcond_tensor: _linalg_pinv_rcond_tensor_operator
+
+class _pinverse_call(Packet):
+    def __call__(_op, self: A, rcond: float = 1e-15) -> A: ...
+
+class _pinverse_packet(_pinverse_call):
+    default: _pinverse_operator
+
+class _linalg_matrix_rank_call(Packet):
+    @overload
+    def __call__(_op, input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+    ) -> A: ...
+    @overload
+    def __call__(_op, self: A, tol: float, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(_op, input: A, tol: A, hermitian: bool = False) -> A: ...
+
+class _linalg_matrix_rank_packet(_linalg_matrix_rank_call):
+    atol_rtol_tensor: _linalg_matrix_rank_atol_rtol_tensor_operator
+    atol_rtol_float: _linalg_matrix_rank_atol_rtol_float_operator
+    default: _linalg_matrix_rank_default_operator
+    tol_tensor: _linalg_matrix_rank_tol_tensor_operator
 
 class _alias_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -20502,6 +22118,30 @@ class _addmm__call(Packet):
 class _addmm__packet(_addmm__call):
     default: _addmm__operator
 
+class _addmv__call(Packet):
+    def __call__(_op, self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addmv__packet(_addmv__call):
+    default: _addmv__operator
+
+class _baddbmm__call(Packet):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _baddbmm__packet(_baddbmm__call):
+    default: _baddbmm__operator
+
+class _addbmm__call(Packet):
+    def __call__(_op, self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addbmm__packet(_addbmm__call):
+    default: _addbmm__operator
+
+class _addr__call(Packet):
+    def __call__(_op, self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+
+class _addr__packet(_addr__call):
+    default: _addr__operator
+
 class _index_put__call(Packet):
     def __call__(_op, self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
 
@@ -20945,8 +22585,71 @@ class Namespace:
     bmm: _bmm_packet
     mv: _mv_packet
     dot: _dot_packet
-    addmm: _addmm_packet
+    vdot: _vdot_packet
     matmul: _matmul_packet
+    linalg_matmul: _linalg_matmul_packet
+    linalg_vecdot: _linalg_vecdot_packet
+    outer: _outer_packet
+    ger: _ger_packet
+    inner: _inner_packet
+    tensordot: _tensordot_packet
+    einsum: _einsum_packet
+    kron: _kron_packet
+    chain_matmul: _chain_matmul_packet
+    linalg_multi_dot: _linalg_multi_dot_packet
+    linalg_matrix_power: _linalg_matrix_power_packet
+    matrix_power: _matrix_power_packet
+    linalg_cross: _linalg_cross_packet
+    cross: _cross_packet
+    addmm: _addmm_packet
+    addmv: _addmv_packet
+    baddbmm: _baddbmm_packet
+    addbmm: _addbmm_packet
+    addr: _addr_packet
+    trace: _trace_packet
+    linalg_diagonal: _linalg_diagonal_packet
+    _linalg_check_errors: __linalg_check_errors_packet
+    linalg_inv_ex: _linalg_inv_ex_packet
+    linalg_inv: _linalg_inv_packet
+    inverse: _inverse_packet
+    _linalg_solve_ex: __linalg_solve_ex_packet
+    linalg_solve_ex: _linalg_solve_ex_packet
+    linalg_solve: _linalg_solve_packet
+    linalg_solve_triangular: _linalg_solve_triangular_packet
+    triangular_solve: _triangular_solve_packet
+    cholesky_solve: _cholesky_solve_packet
+    cholesky_inverse: _cholesky_inverse_packet
+    linalg_lu_solve: _linalg_lu_solve_packet
+    linalg_tensorinv: _linalg_tensorinv_packet
+    linalg_tensorsolve: _linalg_tensorsolve_packet
+    _linalg_det: __linalg_det_packet
+    linalg_det: _linalg_det_packet
+    det: _det_packet
+    _linalg_slogdet: __linalg_slogdet_packet
+    linalg_slogdet: _linalg_slogdet_packet
+    slogdet: _slogdet_packet
+    logdet: _logdet_packet
+    linalg_lu_factor_ex: _linalg_lu_factor_ex_packet
+    linalg_lu_factor: _linalg_lu_factor_packet
+    linalg_lu: _linalg_lu_packet
+    linalg_cholesky_ex: _linalg_cholesky_ex_packet
+    linalg_cholesky: _linalg_cholesky_packet
+    cholesky: _cholesky_packet
+    linalg_qr: _linalg_qr_packet
+    qr: _qr_packet
+    _linalg_eigh: __linalg_eigh_packet
+    linalg_eigh: _linalg_eigh_packet
+    linalg_eigvalsh: _linalg_eigvalsh_packet
+    linalg_eig: _linalg_eig_packet
+    _linalg_eigvals: __linalg_eigvals_packet
+    linalg_eigvals: _linalg_eigvals_packet
+    _linalg_svd: __linalg_svd_packet
+    linalg_svd: _linalg_svd_packet
+    linalg_svdvals: _linalg_svdvals_packet
+    svd: _svd_packet
+    linalg_pinv: _linalg_pinv_packet
+    pinverse: _pinverse_packet
+    linalg_matrix_rank: _linalg_matrix_rank_packet
     alias: _alias_packet
     detach: _detach_packet
     view: _view_packet
@@ -21328,6 +23031,10 @@ class Namespace:
     cumsum_: _cumsum__packet
     cumprod_: _cumprod__packet
     addmm_: _addmm__packet
+    addmv_: _addmv__packet
+    baddbmm_: _baddbmm__packet
+    addbmm_: _addbmm__packet
+    addr_: _addr__packet
     index_put_: _index_put__packet
     put_: _put__packet
     scatter_: _scatter__packet

@@ -89,6 +89,25 @@ KNOWN = (
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
+    Known(
+        "(baddbmm|addbmm)_?",
+        "must have 3 dimensions.*Dimension out of range",
+        "an operand of another rank is a RuntimeError whatever the rank",
+    ),
+    Known("addbmm", "bfloat16.*values", "PyTorch rounds to bfloat16 after each matrix; ours is one product in float32"),
+    Known(
+        "cholesky_solve[.]out|cholesky_inverse[.]out|triangular_solve[.]X",
+        r"shape, dtype, strides",
+        "PyTorch resizes `out` to row-major, and makes an empty one column-major; ours has the functional's strides",
+    ),
+    Known(
+        "linalg_pinv.atol_rtol_float",
+        "2 or more dimensions.*IndexError",
+        "PyTorch looks at the last two sizes before it checks that they are there",
+    ),
+    Known("logdet", "complex.*nanj", "the logarithm of a complex 0 is -inf, as in C; PyTorch's has a NaN in it"),
+    Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
+    Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("(hann|hamming)_window.*", "float16.*values", "PyTorch rounds each step; ours are rounded once"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
