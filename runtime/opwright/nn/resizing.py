@@ -50,13 +50,13 @@ def interpolate(
             raise ValueError("antialias is for the modes bilinear and bicubic of 4-D input alone")
         raise NotImplementedError("interpolate: antialias=True has no kernel")
     if mode in _PICKING and 1 <= ndim <= 3:
-        operator = getattr(opwright, _PICKING[mode][ndim - 1])
+        operator = getattr(opwright.ops.aten, _PICKING[mode][ndim - 1])
         picked: A = operator(input, sizes) if mode == "area" else operator.vec(input, sizes, factors)
         return picked
     dims, name = _WEIGHING.get(mode, (0, ""))
     if dims != ndim or not name:
         raise NotImplementedError(f"interpolate: mode {mode!r} does not take {ndim + 2}-D input")
-    weighed: A = getattr(opwright, name).vec(input, sizes, bool(align_corners), factors)
+    weighed: A = getattr(opwright.ops.aten, name).vec(input, sizes, bool(align_corners), factors)
     return weighed
 
 
