@@ -246,6 +246,7 @@ KNOWN = (
         r"^[(]b?float16\[.*values",
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
+    Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
