@@ -96,5 +96,8 @@ def view_as_real_copy(self: Operand) -> Operand:
 
 
 def view_copy(self: Operand, size_or_dtype: Any) -> Operand:
-    """A copy of `view`, in another shape or of another dtype."""
-    return _copied(opwright.ops.aten.view(self, size_or_dtype))
+    """A copy in another shape, which no strides need express, or a copy of a view of another dtype."""
+    aten = opwright.ops.aten
+    if not isinstance(size_or_dtype, list):
+        return _copied(aten.view(self, size_or_dtype))
+    return aten.view(_copied(self), size_or_dtype)
