@@ -12,8 +12,7 @@ from opwright.devices import element_strides
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
-
-NUMBERS = (int, float, bool, complex)
+from opwright.promotion import NUMBERS as NUMBERS
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:

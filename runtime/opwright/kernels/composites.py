@@ -10,10 +10,10 @@ import opwright
 from opwright import layouts, rules
 from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
-from opwright.kernels.shapes import infer_size, view_strides
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
+from opwright.view_layouts import infer_size, view_strides
 
 Array = Any
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
