@@ -12,17 +12,15 @@ from opwright.devices import element_strides
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
-
-NUMBERS = (int, float, bool, complex)
+from opwright.promotion import NUMBERS as NUMBERS
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
-    """Raise DispatchError for a dtype of none of the kinds in `accepts` (`bool integer floating complex`)."""
+    """Raise DispatchError for a dtype that `accepts` names neither itself nor by its kind (`bool integer floating
+    complex`)."""
     for dtype in found:
-        if accepts is not None and _category(dtype) not in accepts.split():
-            raise DispatchError(
-                f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}"
-            )
+        if accepts is not None and not {_category(dtype), str(dtype)} & set(accepts.split()):
+            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(accepts.split())}")
 
 
 def _category(dtype: DType) -> str:

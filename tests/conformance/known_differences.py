@@ -238,11 +238,20 @@ KNOWN = (
         r"^[(]b?float16\[.*values",
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
+    Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
+    Known(
+        "interpolate",
+        "float16.*(linear|cubic).*values",
+        "PyTorch rounds after each dimension; ours once, at the end",
+    ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
         "not resizable|shape, dtype, strides|values.* nan",
         "PyTorch uses `out` for the losses before they are reduced, and loses it where it has to resize it",
+    ),
+    Known(
+        "(special_)?polygamma_?(.out)?", r"1, float64.*values|float64.*, 1\): values", "PyTorch's is right to 1e-9 only"
     ),
 )
 

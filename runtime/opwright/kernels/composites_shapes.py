@@ -8,7 +8,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, int64
-from opwright.kernels.shapes import infer_size
+from opwright.view_layouts import infer_size
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
