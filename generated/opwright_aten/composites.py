@@ -958,6 +958,12 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
     return result
 
 
+# nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
+def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
+    result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
+    return result
+
+
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
