@@ -1467,6 +1467,28 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tens
     return result
 
 
+# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32) -> Tensor
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    result: Tensor = ops.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    return result
+
+
 # max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool
 #     ceil_mode=False) -> Tensor
 def max_pool2d(

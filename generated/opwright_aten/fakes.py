@@ -3338,13 +3338,13 @@ def embedding_default(
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    return fake(place_of(self.array, indices.array), rules.overwritten(self.array, accepts="floating complex"))
+    return fake(place_of(self.array, indices.array), rules.embedding_renorm(self.array, indices.array))
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     place = input.array.place
-    plan0 = rules.native_dropout(input.array, train)
+    plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     return fake(place, plan0), fake(place, plan1)
 
@@ -8194,7 +8194,7 @@ def embedding_out(
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
 def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
     place_of(self.array, indices.array)
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.embedding_renorm(self.array, indices.array)
     plan.target(out)
     return written(out)
 
@@ -8202,7 +8202,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     place_of(self.array, indices.array)
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.embedding_renorm(self.array, indices.array)
     plan.inplace(self)
     return written(self)
 
@@ -8216,7 +8216,7 @@ def native_dropout_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, train)
+    plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     plan0.target(out0)
     plan1.target(out1)

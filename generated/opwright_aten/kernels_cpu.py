@@ -5681,14 +5681,14 @@ def embedding_default(
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
-    (self_,) = plan.operands
-    return wrap(plan.lay_out(embedding_kernels.embedding_renorm(np, self_, indices.array, max_norm, norm_type)))
+    plan = rules.embedding_renorm(self.array, indices.array)
+    self_, indices_ = plan.operands
+    return wrap(plan.lay_out(embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type)))
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, train)
+    plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     (input_,) = plan0.operands
     result0, result1 = dropout_kernels.native_dropout(np, input_, p, train)
@@ -11779,11 +11779,11 @@ def embedding_out(
 
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
 def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
-    (self_,) = plan.operands
+    plan = rules.embedding_renorm(self.array, indices.array)
+    self_, indices_ = plan.operands
     target = plan.target(out)
     plan.store(
-        embedding_kernels.embedding_renorm(np, self_, indices.array, max_norm, norm_type, out=plan.out(target)),
+        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
         target,
     )
     return out
@@ -11791,11 +11791,11 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
 
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
-    (self_,) = plan.operands
+    plan = rules.embedding_renorm(self.array, indices.array)
+    self_, indices_ = plan.operands
     target = plan.inplace(self)
     plan.store(
-        embedding_kernels.embedding_renorm(np, self_, indices.array, max_norm, norm_type, out=plan.out(target)),
+        embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type, out=plan.out(target)),
         target,
     )
     return self
@@ -11810,7 +11810,7 @@ def native_dropout_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.native_dropout(input.array, train)
+    plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     (input_,) = plan0.operands
     target0 = plan0.target(out0)

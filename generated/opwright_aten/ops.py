@@ -28,6 +28,7 @@ __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
     "_conj_physical",
+    "_convolution",
     "_fused_rms_norm",
     "_linalg_check_errors",
     "_linalg_det",
@@ -29228,6 +29229,146 @@ def convolution_default(
 
 _convolution_default.stub = convolution_default
 
+__convolution = declare(
+    "aten::_convolution",
+    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+    "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+    "bool allow_tf32) -> Tensor",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor"),
+        ("bias", "Tensor?"),
+        ("stride", "SymInt[]"),
+        ("padding", "SymInt[]"),
+        ("dilation", "SymInt[]"),
+        ("transposed", "bool"),
+        ("output_padding", "SymInt[]"),
+        ("groups", "SymInt"),
+        ("benchmark", "bool"),
+        ("deterministic", "bool"),
+        ("cudnn_enabled", "bool"),
+        ("allow_tf32", "bool"),
+    ),
+    where="convolution.yaml:12",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32) -> Tensor
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    if not is_int_list(stride):
+        stride = __convolution.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution.convert(12, allow_tf32)
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = __convolution.table[ARRAYS]
+        except KeyError:
+            return __convolution.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+    )
+
+
+__convolution.stub = _convolution
+
 _conv1d_default = declare(
     "aten::conv1d",
     "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, "
@@ -29241,7 +29382,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:12",
+    where="convolution.yaml:16",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29299,7 +29440,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:14",
+    where="convolution.yaml:18",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29357,7 +29498,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:16",
+    where="convolution.yaml:20",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29415,7 +29556,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:18",
+    where="convolution.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29473,7 +29614,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:20",
+    where="convolution.yaml:24",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29531,7 +29672,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:22",
+    where="convolution.yaml:26",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29590,7 +29731,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="convolution.yaml:24",
+    where="convolution.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29652,7 +29793,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="convolution.yaml:26",
+    where="convolution.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29714,7 +29855,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="convolution.yaml:28",
+    where="convolution.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29772,7 +29913,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:32",
+    where="convolution.yaml:36",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29824,7 +29965,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:38",
+    where="convolution.yaml:42",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -52412,7 +52553,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="convolution.yaml:32",
+    where="convolution.yaml:36",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52469,7 +52610,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="convolution.yaml:38",
+    where="convolution.yaml:42",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -63787,7 +63928,7 @@ packet("aten::cosine_similarity").stub = cosine_similarity
 
 packet("aten::pairwise_distance").stub = pairwise_distance
 
-_convolution = packet("aten::convolution")
+_convolution_ = packet("aten::convolution")
 
 
 # convolution: default, out
@@ -63805,7 +63946,7 @@ def convolution(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _convolution.call(
+        return _convolution_.call(
             (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
             {"out": out},
         )
@@ -63860,7 +64001,9 @@ def convolution(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_convolution.stub = convolution
+_convolution_.stub = convolution
+
+packet("aten::_convolution").stub = _convolution
 
 _conv1d = packet("aten::conv1d")
 

@@ -22,6 +22,7 @@ __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
     "_conj_physical",
+    "_convolution",
     "_fused_rms_norm",
     "_linalg_check_errors",
     "_linalg_det",
@@ -2492,6 +2493,21 @@ def convolution_default(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
+) -> A: ...
+def _convolution(
+    input: A,
+    weight: A,
+    bias: A | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
 ) -> A: ...
 def conv1d_default(
     input: A,
@@ -11191,6 +11207,24 @@ class _convolution_default_operator(Operator):
         transposed: bool,
         output_padding: Sequence[int],
         groups: int,
+    ) -> A: ...
+
+class __convolution_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        weight: A,
+        bias: A | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
     ) -> A: ...
 
 class _conv1d_default_operator(Operator):
@@ -20671,6 +20705,27 @@ class _convolution_packet(_convolution_call):
     default: _convolution_default_operator
     out: _convolution_out_operator
 
+class __convolution_call(Packet):
+    def __call__(
+        _op,
+        input: A,
+        weight: A,
+        bias: A | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+    ) -> A: ...
+
+class __convolution_packet(__convolution_call):
+    default: __convolution_operator
+
 class _conv1d_call(Packet):
     @overload
     def __call__(
@@ -24155,6 +24210,7 @@ class Namespace:
     cosine_similarity: _cosine_similarity_packet
     pairwise_distance: _pairwise_distance_packet
     convolution: _convolution_packet
+    _convolution: __convolution_packet
     conv1d: _conv1d_packet
     conv2d: _conv2d_packet
     conv3d: _conv3d_packet

@@ -2351,6 +2351,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("aten::convolution", "CPU", KERNELS_CPU, "convolution_default", "", ""),
     ("aten::convolution", "CUDA", KERNELS_CUDA, "convolution_default", "", ""),
     ("aten::convolution", "Meta", FAKES, "convolution_default", "", ""),
+    ("aten::_convolution", "CompositeExplicitAutograd", COMPOSITES, "_convolution", "", ""),
     ("aten::conv1d", "CompositeImplicitAutograd", "opwright.kernels.composites_convolution", "conv1d", "", ""),
     ("aten::conv2d", "CompositeImplicitAutograd", "opwright.kernels.composites_convolution", "conv2d", "", ""),
     ("aten::conv3d", "CompositeImplicitAutograd", "opwright.kernels.composites_convolution", "conv3d", "", ""),

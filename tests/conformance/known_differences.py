@@ -160,7 +160,7 @@ KNOWN = (
     Known("mH|adjoint", "complex.*shape, dtype, strides", "a conjugate is a new dense tensor, there being no lazy one"),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
-        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+        "_?convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
     ),
     Known(
         "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
