@@ -10,10 +10,11 @@ import opwright
 from opwright import layouts, rules
 from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
-from opwright.kernels.shapes import infer_size, view_strides
+from opwright.sizes import check, guard_or_false, guard_or_true
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
+from opwright.view_layouts import infer_size, view_strides
 
 Array = Any
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -26,50 +27,6 @@ def _array(operand: Operand) -> Array:
 def _strides(operand: Operand) -> tuple[int, ...]:
     array = _array(operand)
     return tuple(backend_of(array).strides(array))
-
-
-# Products
-
-
-def matmul(self: Operand, other: Operand) -> Operand:
-    """The product of the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
-    aten = opwright.ops.aten
-    left, right = len(self.shape), len(other.shape)
-    if not left or not right:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
-    match left, right:
-        case 1, 1:
-            return aten.dot(self, other)
-        case 2, 1:
-            return aten.mv(self, other)
-        case 1, 2:
-            return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
-        case 2, 2:
-            return aten.mm(self, other)
-        case _, (1 | 2) if left >= 3:
-            return _folded_product(self, other)
-        case _:
-            return _batched_product(self, other)
-
-
-def _folded_product(self: Operand, other: Operand) -> Operand:
-    """One matrix on the right: the dimensions before are rows of one matrix on the left."""
-    aten = opwright.ops.aten
-    rows = aten.reshape(self, [prod(self.shape[:-1]), self.shape[-1]])
-    product = aten.mv(rows, other) if len(other.shape) == 1 else aten.mm(rows, other)
-    return aten.view(product, [*self.shape[:-1], *other.shape[1:]])
-
-
-def _batched_product(self: Operand, other: Operand) -> Operand:
-    aten = opwright.ops.aten
-    rows = [1, *self.shape] if len(self.shape) == 1 else list(self.shape)
-    columns = [*other.shape, 1] if len(other.shape) == 1 else list(other.shape)
-    batch = list(layouts.broadcast_shapes([tuple(rows[:-2]), tuple(columns[:-2])]))
-    count = prod(batch)
-    matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
-    others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
-    kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])
-    return aten.view(aten.bmm(matrices, others), kept)
 
 
 # Comparisons
@@ -136,7 +93,7 @@ def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
     part = -(-size // chunks)
-    if not part:
+    if guard_or_false(part == 0):
         return list(aten.split_with_sizes(self, [0] * chunks, dim))
     return list(aten.split(self, part, dim))
 
@@ -150,11 +107,10 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    if not -size <= start <= size:
+    if not (guard_or_true(-size <= start) and guard_or_true(start <= size)):
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     first = start + size if start < 0 else start
-    if first > size - length:
-        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    check(first <= size - length, lambda: f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return opwright.ops.aten.slice(self, dim, first, first + length, 1)
 
 
@@ -239,8 +195,7 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
 def item(self: Operand) -> complex:
     """The one element as a Python number. Raises RuntimeError unless there is exactly one."""
     count = prod(self.shape)
-    if count != 1:
-        raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+    check(count == 1, lambda: f"a Tensor with {count} elements cannot be converted to Scalar")
     number: complex = opwright.ops.aten._local_scalar_dense(self)
     return number
 
