@@ -239,6 +239,11 @@ KNOWN = (
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
+    Known(
+        "interpolate",
+        "float16.*(linear|cubic).*values",
+        "PyTorch rounds after each dimension; ours once, at the end",
+    ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
