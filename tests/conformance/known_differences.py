@@ -160,7 +160,7 @@ KNOWN = (
     Known("mH|adjoint", "complex.*shape, dtype, strides", "a conjugate is a new dense tensor, there being no lazy one"),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
-        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+        "_?convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
     ),
     Known(
         "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
@@ -239,6 +239,11 @@ KNOWN = (
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
+    Known(
+        "interpolate",
+        "float16.*(linear|cubic).*values",
+        "PyTorch rounds after each dimension; ours once, at the end",
+    ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
