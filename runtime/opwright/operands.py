@@ -12,17 +12,15 @@ from opwright.devices import element_strides
 from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
-
-NUMBERS = (int, float, bool, complex)
+from opwright.promotion import NUMBERS as NUMBERS
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
-    """Raise DispatchError for a dtype of none of the kinds in `accepts` (`bool integer floating complex`)."""
+    """Raise DispatchError for a dtype that `accepts` names neither itself nor by its kind (`bool integer floating
+    complex`)."""
     for dtype in found:
-        if accepts is not None and _category(dtype) not in accepts.split():
-            raise DispatchError(
-                f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}"
-            )
+        if accepts is not None and not {_category(dtype), str(dtype)} & set(accepts.split()):
+            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(accepts.split())}")
 
 
 def _category(dtype: DType) -> str:
@@ -56,13 +54,6 @@ def kept_strides_of(shape: Shape, strides: Shape) -> Shape:
     if (layouts.is_empty(shape) or layouts.is_dense(shape, strides)) and all(stride >= 0 for stride in strides):
         return strides
     return layouts.pointwise_strides(shape, [(shape, strides)])
-
-
-def suggested_strides(array: Any, shape: Shape) -> Shape:
-    """The strides of a new array of this shape in the memory format of another: channels last, or row-major."""
-    if layouts.looks_channels_last(array.shape, element_strides(array)):
-        return layouts.channels_last_strides(shape)
-    return layouts.contiguous_strides(shape)
 
 
 def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:

@@ -21,6 +21,7 @@ import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_special
 import samples_upsampling
 import samples_views
 from sampling import Sample
@@ -28,6 +29,7 @@ from sampling import Sample
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_arithmetic.SAMPLES,
+    **samples_special.SAMPLES,
     **samples_reductions.SAMPLES,
     **samples_linear_algebra.SAMPLES,
     **samples_sorting.SAMPLES,

@@ -283,6 +283,28 @@ def padded(dtype: DType) -> Iterator[Sample]:
     yield from (sample(array, [1, 2, 1, 0], mode) for mode in ("reflect", "replicate", "circular", "mirror"))
 
 
+MODES = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def resized(dtype: DType) -> Iterator[Sample]:
+    for ndim in (1, 2, 3):
+        image = whole((2, 3, *range(4, 4 + ndim)), dtype)
+        for mode in ("nearest", "nearest-exact", "area", MODES[ndim]):
+            yield from (sample(image, 8, mode=mode), sample(image, scale_factor=2, mode=mode))
+            yield sample(image, scale_factor=[1.5] * ndim, mode=mode, recompute_scale_factor=True)
+        yield from (sample(image, 8, mode=MODES[ndim], align_corners=True), sample(image, (5,) * ndim, mode="linear"))
+    yield from (sample(image[0], 8, mode="bicubic", align_corners=corners) for corners in (None, True))
+    image = whole((2, 3, 4, 5), dtype)
+    for given in ({}, {"size": 3, "scale_factor": 2}, {"size": 3, "align_corners": True}, {"size": (1, 2, 3)}):
+        yield Sample((image,), given)
+    yield from (sample(image, 3, antialias=True), sample(image, 3, recompute_scale_factor=True))
+    yield from (sample(image, scale_factor=(2, 2, 2)), sample(image, 3, mode="cubic"), sample(image[0, 0], 3))
+
+
+def enlarged(dtype: DType) -> Iterator[Sample]:
+    yield from (sample(whole((2, 3, 4, 5), dtype), 9), sample(whole((2, 3, 4, 5), dtype), scale_factor=2))
+
+
 def pooling() -> dict[str, Samples]:
     found: dict[str, Samples] = {}
     for ndim in (1, 2, 3):
@@ -357,6 +379,8 @@ FUNCTIONS: dict[str, Samples] = {
     "pixel_shuffle": lambda dtype: (sample(make((2, 8, 3, 4), dtype), factor) for factor in (2, 3)),
     "pixel_unshuffle": lambda dtype: (sample(make((2, 2, 4, 6), dtype), factor) for factor in (2, 3)),
     "channel_shuffle": lambda dtype: (sample(make((2, 6, 3), dtype), groups) for groups in (2, 3, 4)),
+    "interpolate": resized,
+    **dict.fromkeys(("upsample", "upsample_nearest", "upsample_bilinear"), enlarged),
     "unfold": patches,
     "fold": folded,
     **pooling(),

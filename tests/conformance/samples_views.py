@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
+from samples_shapes import SAMPLES as VIEWS
 from samples_shapes import alone, expansions, inputs, with_args
 from sampling import (
     BOOL,
@@ -161,6 +162,7 @@ SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(("atleast_1d.Sequence", "atleast_2d.Sequence", "atleast_3d.Sequence"), at_least_each),
     "moveaxis.int": partial(with_args, (0, -1), (1, 0), (0, 7)),
     "moveaxis.intlist": partial(with_args, ([0, 1], [-1, 0]), ([0], [0]), ([0, 0], [0, 1]), ([0, 1], [0])),
+    **dict.fromkeys(("mH", "adjoint", "matrix_H"), complex_and_real),
     "view_as": shapes_of_others,
     "reshape_as": shapes_of_others,
     "_reshape_alias": aliases,
@@ -188,3 +190,13 @@ SAMPLES: dict[str, Samples] = {
     "imag": complex_and_real,
     "resize_as": resized_as,
 }
+
+COPIED = (
+    "alias", "as_strided", "detach", "diagonal", "expand", "permute", "_reshape_alias", "select.int", "slice.Tensor",
+    "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view_as_complex",
+    "view_as_real", "view", "view.dtype",
+)  # fmt: skip
+
+for _name in COPIED:
+    _base, _, _overload = _name.partition(".")
+    SAMPLES[f"{_base}_copy.{_overload}" if _overload else f"{_base}_copy"] = (VIEWS | SAMPLES)[_name]

@@ -9,3 +9,4 @@ from opwright.nn.losses import *  # noqa: F403
 from opwright.nn.losses_of_classes import *  # noqa: F403
 from opwright.nn.normalization import *  # noqa: F403
 from opwright.nn.pooling import *  # noqa: F403
+from opwright.nn.resizing import *  # noqa: F403

@@ -7,7 +7,7 @@ CPU kernels; errors carry its wording.
 from opwright.rules.activations import glu, like_contiguous
 from opwright.rules.convolution import convolution
 from opwright.rules.dropout import dropout_mask, native_dropout
-from opwright.rules.embedding import embedding
+from opwright.rules.embedding import embedding, embedding_renorm
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
@@ -99,6 +99,7 @@ __all__ = [
     "distances",
     "dropout_mask",
     "embedding",
+    "embedding_renorm",
     "empty",
     "expand_masks",
     "eye",

@@ -41,12 +41,12 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
         )
     for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and each.shape != last:
+        if each is not None and not layouts.same_shape(each.shape, last):
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(each.shape)} "
                 f"and normalized_shape = {list(last)}"
             )
-    if input.ndim < len(last) or input.shape[input.ndim - len(last) :] != last:
+    if input.ndim < len(last) or not layouts.same_shape(input.shape[input.ndim - len(last) :], last):
         raise RuntimeError(
             f"Given normalized_shape={list(last)}, expected input with shape [*, {', '.join(map(str, last))}], "
             f"but got input of size{list(input.shape)}"
@@ -95,11 +95,11 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
     channels = _channels(input)
     named = (("weight", weight), ("bias", bias), ("running_mean", running_mean), ("running_var", running_var))
     for name, each in named:
-        if each is not None and layouts.count(each.shape) != channels:
+        if each is not None and not layouts.same_shape((layouts.count(each.shape),), (channels,)):
             raise RuntimeError(f"{name} should contain {channels} elements, but its size is {list(each.shape)}")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-    if training and 0 in input.shape:
+    if training and layouts.is_empty(input.shape):
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     operands = (input, weight, bias, running_mean, running_var)
     return _normalized_plan(suggested_strides(input.shape, input), *operands)
