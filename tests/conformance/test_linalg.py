@@ -56,7 +56,5 @@ def test_linalg(name: str) -> None:
 
 
 def test_a_singular_matrix() -> None:
-    with pytest.raises(
-        opwright.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal element 2 is"
-    ):
+    with pytest.raises(opwright.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal element 2 is"):
         opwright.linalg.inv(opwright.tensor([[[1.0, 0], [0, 1]], [[1, 1], [1, 1]]]))
