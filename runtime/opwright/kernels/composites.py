@@ -10,6 +10,7 @@ import opwright
 from opwright import layouts, rules
 from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
+from opwright.sizes import check, guard_or_false, guard_or_true
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
@@ -92,7 +93,7 @@ def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
     part = -(-size // chunks)
-    if not part:
+    if guard_or_false(part == 0):
         return list(aten.split_with_sizes(self, [0] * chunks, dim))
     return list(aten.split(self, part, dim))
 
@@ -106,11 +107,10 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    if not -size <= start <= size:
+    if not (guard_or_true(-size <= start) and guard_or_true(start <= size)):
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     first = start + size if start < 0 else start
-    if first > size - length:
-        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    check(first <= size - length, lambda: f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return opwright.ops.aten.slice(self, dim, first, first + length, 1)
 
 
@@ -195,8 +195,7 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
 def item(self: Operand) -> complex:
     """The one element as a Python number. Raises RuntimeError unless there is exactly one."""
     count = prod(self.shape)
-    if count != 1:
-        raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+    check(count == 1, lambda: f"a Tensor with {count} elements cannot be converted to Scalar")
     number: complex = opwright.ops.aten._local_scalar_dense(self)
     return number
 
