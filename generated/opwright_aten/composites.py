@@ -1222,6 +1222,12 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
     return result
 
 
+# nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
+def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
+    result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
+    return result
+
+
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
@@ -1464,6 +1470,28 @@ def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None, reduction: i
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     result: Tensor = ops.multilabel_margin_loss_forward(self, target, reduction)[0]
+    return result
+
+
+# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32) -> Tensor
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    result: Tensor = ops.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     return result
 
 

@@ -27,7 +27,10 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_cdist_forward",
     "_conj_physical",
+    "_convolution",
+    "_euclidean_dist",
     "_fused_rms_norm",
     "_linalg_check_errors",
     "_linalg_det",
@@ -164,6 +167,7 @@ __all__ = [
     "cartesian_prod",
     "cat",
     "cauchy",
+    "cdist",
     "ceil",
     "ceil_",
     "celu",
@@ -383,6 +387,7 @@ __all__ = [
     "lift_fresh",
     "linalg_cholesky",
     "linalg_cholesky_ex",
+    "linalg_cond",
     "linalg_cross",
     "linalg_det",
     "linalg_diagonal",
@@ -397,9 +402,11 @@ __all__ = [
     "linalg_lu_factor_ex",
     "linalg_lu_solve",
     "linalg_matmul",
+    "linalg_matrix_norm",
     "linalg_matrix_power",
     "linalg_matrix_rank",
     "linalg_multi_dot",
+    "linalg_norm",
     "linalg_pinv",
     "linalg_qr",
     "linalg_slogdet",
@@ -513,6 +520,7 @@ __all__ = [
     "normal",
     "normal_functional",
     "not_equal",
+    "nuclear_norm",
     "one_hot",
     "ones",
     "ones_like",
@@ -17767,7 +17775,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:156",
+    where="linear_algebra.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17796,7 +17804,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:160",
+    where="linear_algebra.yaml:161",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17816,7 +17824,7 @@ _linalg_inv = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:169",
+    where="linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17834,7 +17842,7 @@ _inverse = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:172",
+    where="linear_algebra.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17876,7 +17884,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:177",
+    where="linear_algebra.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17917,7 +17925,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:180",
+    where="linear_algebra.yaml:181",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17947,7 +17955,7 @@ _linalg_solve_ex_ = declare(
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:190",
+    where="linear_algebra.yaml:191",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17967,7 +17975,7 @@ _linalg_solve = declare(
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="linear_algebra.yaml:193",
+    where="linear_algebra.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17986,7 +17994,7 @@ _linalg_solve_triangular_default = declare(
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:196",
+    where="linear_algebra.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18044,7 +18052,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="linear_algebra.yaml:204",
+    where="linear_algebra.yaml:205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18082,7 +18090,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="linear_algebra.yaml:208",
+    where="linear_algebra.yaml:209",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18102,7 +18110,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:216",
+    where="linear_algebra.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18134,7 +18142,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:223",
+    where="linear_algebra.yaml:224",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18167,7 +18175,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="linear_algebra.yaml:230",
+    where="linear_algebra.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18208,7 +18216,7 @@ _linalg_tensorinv = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="linear_algebra.yaml:238",
+    where="linear_algebra.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18240,7 +18248,7 @@ _linalg_tensorsolve = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="linear_algebra.yaml:242",
+    where="linear_algebra.yaml:243",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18281,7 +18289,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:248",
+    where="linear_algebra.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18311,7 +18319,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:251",
+    where="linear_algebra.yaml:252",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18331,7 +18339,7 @@ _linalg_det_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:260",
+    where="linear_algebra.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18349,7 +18357,7 @@ _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:266",
+    where="linear_algebra.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18389,7 +18397,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:271",
+    where="linear_algebra.yaml:272",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18420,7 +18428,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:274",
+    where="linear_algebra.yaml:275",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18448,7 +18456,7 @@ _linalg_slogdet_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:284",
+    where="linear_algebra.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18475,7 +18483,7 @@ _slogdet = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:287",
+    where="linear_algebra.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18506,7 +18514,7 @@ _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:292",
+    where="linear_algebra.yaml:293",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18546,7 +18554,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:297",
+    where="linear_algebra.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18583,7 +18591,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:302",
+    where="linear_algebra.yaml:303",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18612,7 +18620,7 @@ _linalg_lu_factor = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:313",
+    where="linear_algebra.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18641,7 +18649,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:317",
+    where="linear_algebra.yaml:315",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18671,7 +18679,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:322",
+    where="linear_algebra.yaml:320",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18700,7 +18708,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:333",
+    where="linear_algebra.yaml:328",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18756,7 +18764,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:337",
+    where="linear_algebra.yaml:332",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18800,7 +18808,7 @@ _linalg_cholesky = declare(
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:346",
+    where="linear_algebra.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18832,7 +18840,7 @@ _cholesky = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:349",
+    where="linear_algebra.yaml:344",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18872,7 +18880,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="linear_algebra.yaml:352",
+    where="linear_algebra.yaml:347",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18900,7 +18908,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:357",
+    where="linear_algebra.yaml:352",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18927,7 +18935,7 @@ _qr = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="linear_algebra.yaml:364",
+    where="linear_algebra.yaml:359",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18968,7 +18976,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="linear_algebra.yaml:371",
+    where="linear_algebra.yaml:366",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19003,7 +19011,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:374",
+    where="linear_algebra.yaml:369",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19031,7 +19039,7 @@ _linalg_eigh_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:382",
+    where="linear_algebra.yaml:377",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19064,7 +19072,7 @@ _linalg_eigvalsh = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:387",
+    where="linear_algebra.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19104,7 +19112,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:392",
+    where="linear_algebra.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19145,7 +19153,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:397",
+    where="linear_algebra.yaml:392",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19177,7 +19185,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:406",
+    where="linear_algebra.yaml:401",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19207,7 +19215,7 @@ _linalg_eigvals_ = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:412",
+    where="linear_algebra.yaml:407",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19248,7 +19256,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:417",
+    where="linear_algebra.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19287,7 +19295,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:421",
+    where="linear_algebra.yaml:416",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19317,7 +19325,7 @@ _linalg_svd_ = declare(
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:427",
+    where="linear_algebra.yaml:422",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19337,7 +19345,7 @@ _linalg_svdvals = declare(
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:433",
+    where="linear_algebra.yaml:428",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19364,7 +19372,7 @@ _svd = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:439",
+    where="linear_algebra.yaml:434",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19400,7 +19408,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:444",
+    where="linear_algebra.yaml:439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19448,7 +19456,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:450",
+    where="linear_algebra.yaml:445",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19490,7 +19498,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:454",
+    where="linear_algebra.yaml:449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19524,7 +19532,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:460",
+    where="linear_algebra.yaml:455",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19556,7 +19564,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:466",
+    where="linear_algebra.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19589,7 +19597,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:471",
+    where="linear_algebra.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19638,7 +19646,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:475",
+    where="linear_algebra.yaml:470",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19680,7 +19688,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:479",
+    where="linear_algebra.yaml:474",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19714,7 +19722,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:485",
+    where="linear_algebra.yaml:480",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19741,6 +19749,444 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
 
 
 _linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
+
+_linalg_matrix_norm_default = declare(
+    "aten::linalg_matrix_norm",
+    "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:488",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) ->
+#     Tensor
+def linalg_matrix_norm_default(
+    self: Tensor,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not int and type(ord) is not float:
+        ord = _linalg_matrix_norm_default.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_default.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_default.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_default.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_default.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_matrix_norm_default.stub = linalg_matrix_norm_default
+
+_linalg_matrix_norm_str_ord = declare(
+    "aten::linalg_matrix_norm.str_ord",
+    "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "str", "fro"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:491",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None) -> Tensor
+def linalg_matrix_norm_str_ord(
+    self: Tensor,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_matrix_norm_str_ord.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_str_ord.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_str_ord.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_str_ord.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_matrix_norm_str_ord.stub = linalg_matrix_norm_str_ord
+
+_linalg_norm_default = declare(
+    "aten::linalg_norm",
+    "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar?", None),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:494",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+def linalg_norm_default(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if ord is not None and type(ord) is not int and type(ord) is not float:
+        ord = _linalg_norm_default.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = _linalg_norm_default.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_default.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_default.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_default.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_default.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_norm_default.stub = linalg_norm_default
+
+_linalg_norm_ord_str = declare(
+    "aten::linalg_norm.ord_str",
+    "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "str"),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:498",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+def linalg_norm_ord_str(
+    self: Tensor,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_norm_ord_str.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = _linalg_norm_ord_str.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_ord_str.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_ord_str.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_ord_str.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_ord_str.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_norm_ord_str.stub = linalg_norm_ord_str
+
+_nuclear_norm_default = declare(
+    "aten::nuclear_norm",
+    "(Tensor self, bool keepdim=False) -> Tensor",
+    (("self", "Tensor"), ("keepdim", "bool", False)),
+    where="linear_algebra.yaml:502",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
+def nuclear_norm_default(self: Tensor, keepdim: bool = False) -> Tensor:
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_default.convert(1, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_default.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_default.call(self, keepdim)
+        return kernel(self, keepdim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_default.call(self, keepdim)
+    return kernel(self, keepdim)
+
+
+_nuclear_norm_default.stub = nuclear_norm_default
+
+_nuclear_norm_dim = declare(
+    "aten::nuclear_norm.dim",
+    "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
+    where="linear_algebra.yaml:507",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
+    if not is_int_list(dim):
+        dim = _nuclear_norm_dim.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_dim.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_dim.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_dim.call(self, dim, keepdim)
+        return kernel(self, dim, keepdim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_dim.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_dim.call(self, dim, keepdim)
+    return kernel(self, dim, keepdim)
+
+
+_nuclear_norm_dim.stub = nuclear_norm_dim
+
+_linalg_cond_default = declare(
+    "aten::linalg_cond",
+    "(Tensor self, Scalar? p=None) -> Tensor",
+    (("self", "Tensor"), ("p", "Scalar?", None)),
+    where="linear_algebra.yaml:510",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cond(Tensor self, Scalar? p=None) -> Tensor
+def linalg_cond_default(self: Tensor, p: Scalar | None = None) -> Tensor:
+    if p is not None and type(p) is not int and type(p) is not float:
+        p = _linalg_cond_default.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_default.call(self, p)
+        return kernel(self, p)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_default.call(self, p)
+    return kernel(self, p)
+
+
+_linalg_cond_default.stub = linalg_cond_default
+
+_linalg_cond_p_str = declare(
+    "aten::linalg_cond.p_str",
+    "(Tensor self, str p) -> Tensor",
+    (("self", "Tensor"), ("p", "str")),
+    where="linear_algebra.yaml:514",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cond.p_str(Tensor self, str p) -> Tensor
+def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
+    if type(p) is not str:
+        p = _linalg_cond_p_str.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_p_str.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_p_str.call(self, p)
+        return kernel(self, p)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_p_str.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_p_str.call(self, p)
+    return kernel(self, p)
+
+
+_linalg_cond_p_str.stub = linalg_cond_p_str
+
+_cdist = declare(
+    "aten::cdist",
+    "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
+    where="linear_algebra.yaml:518",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+    if type(p) is not float:
+        p = _cdist.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = _cdist.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = _cdist.table[ARRAYS]
+        except KeyError:
+            return _cdist.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cdist.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cdist.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+_cdist.stub = cdist
+
+__euclidean_dist = declare(
+    "aten::_euclidean_dist",
+    "(Tensor x1, Tensor x2) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor")),
+    where="linear_algebra.yaml:520",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
+def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist.call(x1, x2)
+        return kernel(x1, x2)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist.call(x1, x2)
+    return kernel(x1, x2)
+
+
+__euclidean_dist.stub = _euclidean_dist
+
+__cdist_forward_default = declare(
+    "aten::_cdist_forward",
+    "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
+    where="linear_algebra.yaml:524",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    if type(p) is not float:
+        p = __cdist_forward_default.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_default.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_default.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_default.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_default.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+__cdist_forward_default.stub = _cdist_forward_default
 
 _alias = declare(
     "aten::alias",
@@ -29924,6 +30370,146 @@ def convolution_default(
 
 _convolution_default.stub = convolution_default
 
+__convolution = declare(
+    "aten::_convolution",
+    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+    "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+    "bool allow_tf32) -> Tensor",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor"),
+        ("bias", "Tensor?"),
+        ("stride", "SymInt[]"),
+        ("padding", "SymInt[]"),
+        ("dilation", "SymInt[]"),
+        ("transposed", "bool"),
+        ("output_padding", "SymInt[]"),
+        ("groups", "SymInt"),
+        ("benchmark", "bool"),
+        ("deterministic", "bool"),
+        ("cudnn_enabled", "bool"),
+        ("allow_tf32", "bool"),
+    ),
+    where="convolution.yaml:12",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32) -> Tensor
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    if not is_int_list(stride):
+        stride = __convolution.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution.convert(12, allow_tf32)
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = __convolution.table[ARRAYS]
+        except KeyError:
+            return __convolution.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+    )
+
+
+__convolution.stub = _convolution
+
 _conv1d_default = declare(
     "aten::conv1d",
     "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, "
@@ -29937,7 +30523,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:12",
+    where="convolution.yaml:16",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29995,7 +30581,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:14",
+    where="convolution.yaml:18",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30053,7 +30639,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:16",
+    where="convolution.yaml:20",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30111,7 +30697,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:18",
+    where="convolution.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30169,7 +30755,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:20",
+    where="convolution.yaml:24",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30227,7 +30813,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:22",
+    where="convolution.yaml:26",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30286,7 +30872,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="convolution.yaml:24",
+    where="convolution.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30348,7 +30934,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="convolution.yaml:26",
+    where="convolution.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30410,7 +30996,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="convolution.yaml:28",
+    where="convolution.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30468,7 +31054,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:32",
+    where="convolution.yaml:36",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30520,7 +31106,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:38",
+    where="convolution.yaml:42",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -49220,7 +49806,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:196",
+    where="linear_algebra.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49266,7 +49852,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="linear_algebra.yaml:216",
+    where="linear_algebra.yaml:217",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49299,7 +49885,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:223",
+    where="linear_algebra.yaml:224",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49339,7 +49925,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:230",
+    where="linear_algebra.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49383,6 +49969,41 @@ def linalg_lu_solve_out(
 
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
+
+__cdist_forward_out = declare(
+    "aten::_cdist_forward.out",
+    "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="linear_algebra.yaml:524",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
+def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor) -> Tensor:
+    if type(p) is not float:
+        p = __cdist_forward_out.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_out.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_out.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
+        return kernel(x1, x2, p, compute_mode, out)
+    try:
+        keys = x1.keys | x2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
+    return kernel(x1, x2, p, compute_mode, out)
+
+
+__cdist_forward_out.stub = _cdist_forward_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -53108,7 +53729,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="convolution.yaml:32",
+    where="convolution.yaml:36",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53165,7 +53786,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="convolution.yaml:38",
+    where="convolution.yaml:42",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -61795,6 +62416,80 @@ def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_matrix_rank.stub = linalg_matrix_rank
 
+_linalg_matrix_norm = packet("aten::linalg_matrix_norm")
+
+
+# linalg_matrix_norm: default, str_ord
+def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_matrix_norm.call(args, kwargs)
+
+
+_linalg_matrix_norm.stub = linalg_matrix_norm
+
+_linalg_norm = packet("aten::linalg_norm")
+
+
+# linalg_norm: default, ord_str
+def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_norm.call(args, kwargs)
+
+
+_linalg_norm.stub = linalg_norm
+
+_nuclear_norm = packet("aten::nuclear_norm")
+
+
+# nuclear_norm: default, dim
+def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    return _nuclear_norm.call(args, kwargs)
+
+
+_nuclear_norm.stub = nuclear_norm
+
+_linalg_cond = packet("aten::linalg_cond")
+
+
+# linalg_cond: default, p_str
+def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_cond.call(args, kwargs)
+
+
+_linalg_cond.stub = linalg_cond
+
+packet("aten::cdist").stub = cdist
+
+packet("aten::_euclidean_dist").stub = _euclidean_dist
+
+__cdist_forward = packet("aten::_cdist_forward")
+
+
+# _cdist_forward: default, out
+def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __cdist_forward.call((x1, x2, p, compute_mode), {"out": out})
+    if type(p) is not float:
+        p = __cdist_forward_default.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_default.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_default.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_default.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_default.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+__cdist_forward.stub = _cdist_forward
+
 packet("aten::alias").stub = alias
 
 packet("aten::detach").stub = detach
@@ -64727,7 +65422,7 @@ packet("aten::cosine_similarity").stub = cosine_similarity
 
 packet("aten::pairwise_distance").stub = pairwise_distance
 
-_convolution = packet("aten::convolution")
+_convolution_ = packet("aten::convolution")
 
 
 # convolution: default, out
@@ -64745,7 +65440,7 @@ def convolution(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _convolution.call(
+        return _convolution_.call(
             (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
             {"out": out},
         )
@@ -64800,7 +65495,9 @@ def convolution(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_convolution.stub = convolution
+_convolution_.stub = convolution
+
+packet("aten::_convolution").stub = _convolution
 
 _conv1d = packet("aten::conv1d")
 
