@@ -114,7 +114,11 @@ def full_like(
     self: Operand, fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Operand:
     """One value in the shape and strides of another tensor."""
-    return opwright.fill_(empty_like(self, dtype, layout, device, pin_memory, memory_format), fill_value)
+    plan = rules.like(array_of(self), dtype=dtype, memory_format=memory_format)
+    if plan.strides == contiguous_strides(plan.shape):
+        device = _device_of(self, plan) if device is None else device
+        return opwright.full(list(plan.shape), fill_value, dtype=plan.dtype, device=device)
+    return opwright.fill_(_empty(self, plan, device), fill_value)
 
 
 # Others
