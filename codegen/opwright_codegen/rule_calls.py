@@ -30,7 +30,7 @@ __all__ = ["check_rule_call"]
 
 _INTEGERS = frozenset(("int", "Shape", "Sequence[int]", "list[int]", "tuple[int, ...]", "None"))
 _WORD = re.compile(r"'([^']*)'")
-_DTYPE_KINDS = ("bool", "integer", "floating", "complex")
+_DTYPE_KINDS = ("bool", "integer", "floating", "complex", "float16", "bfloat16", "float32", "float64")
 _GROUP = re.compile(r"\(\s*(?:[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)?\s*\)")
 _TYPES_OF_SIZES = ("int", "SymInt", "Scalar", "number")
 

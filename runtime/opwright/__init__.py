@@ -80,7 +80,7 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import nn  # isort: skip
+from opwright import linalg, nn  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
 from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
@@ -152,6 +152,7 @@ __all__ = [
     "is_floating_point",
     "is_tensor",
     "library",
+    "linalg",
     "long",
     "manual_seed",
     "nn",

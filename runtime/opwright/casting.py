@@ -18,6 +18,7 @@ class _Moves(Protocol):
     def dtype(self) -> dtypes.DType: ...
     def to(self, *arguments: Any, **options: Any) -> Tensor: ...
     def numpy_T(self) -> Tensor: ...
+    def matrix_H(self) -> Tensor: ...
 
 
 class Castable:
@@ -90,6 +91,16 @@ class Castable:
     def mT(self) -> Tensor:
         """The view with its last two dimensions swapped."""
         return _call("mT", self)
+
+    @property
+    def H(self: _Moves) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        return self.matrix_H()
+
+    @property
+    def mH(self) -> Tensor:
+        """The conjugate transpose of the last two dimensions."""
+        return _call("mH", self)
 
     @property
     def real(self) -> Tensor:

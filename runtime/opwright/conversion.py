@@ -20,6 +20,7 @@ from opwright.devices import Device, as_device
 from opwright.dtypes import DType, as_dtype
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
+from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from opwright.tensor import Tensor
 
 __all__ = [
@@ -122,12 +123,24 @@ def _to_int(value: Any) -> int:
     return number
 
 
+def _to_sym_int(value: Any) -> Any:
+    return value if type(value) is SymInt else _to_int(value)
+
+
+def _to_sym_float(value: Any) -> Any:
+    return sym_float(value) if type(value) in (SymFloat, SymInt) else _to_float(value)
+
+
+def _to_sym_bool(value: Any) -> Any:
+    return value if type(value) is SymBool else _to_bool(value)
+
+
 def _to_float(value: Any) -> float:
     if isinstance(value, Tensor | np.ndarray):
         value = _one_element(value)
     if isinstance(value, complex | str | bytes | np.complexfloating):
         raise Mismatch
-    if not isinstance(value, float | int | np.generic):
+    if not isinstance(value, float | int | np.generic) and not is_symbolic(value):
         raise Mismatch
     try:
         return float(value)
@@ -138,7 +151,7 @@ def _to_float(value: Any) -> float:
 def _to_complex(value: Any) -> complex:
     if isinstance(value, Tensor | np.ndarray):
         value = _one_element(value)
-    if not isinstance(value, complex | float | int | np.number | np.bool_):
+    if not isinstance(value, complex | float | int | np.number | np.bool_ | SymInt | SymFloat):
         raise Mismatch
     return complex(value)
 
@@ -157,7 +170,9 @@ def _to_str(value: Any) -> str:
     raise Mismatch
 
 
-def _to_scalar(value: Any) -> complex:
+def _to_scalar(value: Any) -> Any:
+    if is_symbolic(value):
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | float | complex):
@@ -216,11 +231,12 @@ def _instance_of(kind: type) -> Convert:
 
 _CONVERTERS: Final[dict[str, Convert]] = {
     "int": _to_int,
-    "SymInt": _to_int,
+    "SymInt": _to_sym_int,
+    "SymFloat": _to_sym_float,
     "float": _to_float,
     "complex": _to_complex,
     "bool": _to_bool,
-    "SymBool": _to_bool,
+    "SymBool": _to_sym_bool,
     "str": _to_str,
     "Scalar": _to_scalar,
     "number": _to_scalar,

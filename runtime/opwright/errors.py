@@ -10,6 +10,7 @@ __all__ = [
     "DynamicOutputShapeError",
     "FakeKernelError",
     "GuardOnDataDependentError",
+    "LinAlgError",
     "RegistrationError",
 ]
 
@@ -44,3 +45,7 @@ class DynamicOutputShapeError(FakeKernelError):
 
 class GuardOnDataDependentError(RuntimeError):
     """A branch on a symbolic number whose value only data tells. The message says what is known, and what to do."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that has no inverse or decomposition of the kind asked for, or an algorithm that did not converge."""

@@ -1,13 +1,22 @@
 """Arithmetic on shapes and strides: broadcasting, contiguity, and the strides PyTorch's TensorIterator gives a result.
 
-Strides count elements, never bytes. No arrays here: the same rules serve NumPy, CuPy and metadata alone.
+Strides count elements, never bytes. No arrays here: the same rules serve NumPy, CuPy and metadata alone. Sizes and
+strides may be symbolic: Note [Undecided comparisons].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from opwright.sizes import at_least_one, check, guard_or_true
 
 Shape = tuple[int, ...]
+
+# Note [Undecided comparisons]
+# Sizes that only data tells (unbacked SymInts) are compared here by the same code as ints. Where nothing known decides
+# a comparison, one that a module of this mark makes is False, as by `guard_or_false`, instead of an error. So each is
+# written such that False is the answer that is right for every value: `stride == step`, not `stride != step`.
+UNDECIDED_IS_FALSE = True
 
 
 def contiguous_strides(shape: Shape) -> Shape:
@@ -16,7 +25,7 @@ def contiguous_strides(shape: Shape) -> Shape:
     step = 1
     for size in reversed(shape):
         strides.append(step)
-        step *= size or 1
+        step *= size or at_least_one(size)
     return tuple(reversed(strides))
 
 
@@ -34,9 +43,9 @@ def channels_last_strides(shape: Shape) -> Shape:
     """Strides of a (N, C, H, W) or (N, C, D, H, W) array stored with its channels last."""
     strides = [0] * len(shape)
     step = 1
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+    for dim in _channels_first(len(shape)):
         strides[dim] = step
-        step *= max(shape[dim], 1)
+        step *= shape[dim] or at_least_one(shape[dim])
     return tuple(strides)
 
 
@@ -46,10 +55,25 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
         return True
     step = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1:
-            if stride != step:
-                return False
+        if size == 1:
+            continue
+        if stride == step:
             step *= size
+        else:
+            return type(step) is not int and _is_packed(shape, strides, range(len(shape) - 1, -1, -1))
+    return True
+
+
+def _is_packed(shape: Shape, strides: Shape, dims: Iterable[int]) -> bool:
+    """Whether the strides are those of a new array with these dimensions, fastest first: no size counts as 0."""
+    step = 1
+    for dim in dims:
+        if shape[dim] == 1:
+            continue
+        if strides[dim] == step:
+            step *= at_least_one(shape[dim])
+        else:
+            return False
     return True
 
 
@@ -58,24 +82,14 @@ def is_channels_last(shape: Shape, strides: Shape) -> bool:
     if len(shape) not in (4, 5):
         return False
     step = 1
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if shape[dim] != 1:
-            if strides[dim] != step:
-                return False
+    dims = _channels_first(len(shape))
+    for dim in dims:
+        if shape[dim] == 1:
+            continue
+        if strides[dim] == step:
             step *= shape[dim]
-    return True
-
-
-def looks_channels_last(shape: Shape, strides: Shape) -> bool:
-    """Whether the strides of a 4-d or 5-d array put the channels last, gaps or not, and could not as well be row-major
-    (PyTorch's `suggest_memory_format`)."""
-    if len(shape) not in (4, 5) or strides[1] == 0:
-        return False
-    least = 0
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if shape[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * shape[dim] if shape[dim] > 1 else strides[dim]
+        else:
+            return type(step) is not int and _is_packed(shape, strides, dims)
     return True
 
 
@@ -89,11 +103,25 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
     # As in PyTorch: sizes below 2 sort last and decide nothing, so that an array with a size of 0 fails only by its
     # other strides.
     step = 1
-    for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if size > 1):
-        if stride != step:
-            return False
-        step *= size
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, shape, strict=True) if not size < 2):
+        if stride == step:
+            step *= size
+        else:
+            # Strides that only data tells have no order: two that are common need none.
+            symbolic = type(step) is not int or type(stride) is not int
+            return symbolic and any(_is_packed(shape, strides, dims) for dims in _common_orders(len(shape)))
     return True
+
+
+def _common_orders(ndim: int) -> Iterator[Sequence[int]]:
+    """The dimensions, fastest first, of contiguous and of channels-last arrays."""
+    yield range(ndim - 1, -1, -1)
+    if ndim in (4, 5):
+        yield _channels_first(ndim)
+
+
+def _channels_first(ndim: int) -> Sequence[int]:
+    return (1, *range(ndim - 1, 1, -1), 0)
 
 
 def may_overlap_itself(shape: Shape, strides: Shape) -> bool:
@@ -107,7 +135,8 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     """The shape all broadcast to. Raises RuntimeError naming both sizes and the dimension, as PyTorch does."""
     result = shapes[0]
     for shape in shapes[1:]:
-        if shape != result:
+        # The lengths first: tuples of different lengths still compare their items, which is a guard for symbolic ones.
+        if len(result) != len(shape) or result != shape:
             result = _broadcast_pair(result, shape)
     return result
 
@@ -117,14 +146,32 @@ def _broadcast_pair(first: Shape, second: Shape) -> Shape:
     result = [1] * (ndim - len(first)) + list(first)
     for place in range(1, len(second) + 1):
         a, b = result[-place], second[-place]
-        if a != b and b != 1:
-            if a != 1:
-                raise RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) "
-                    f"at non-singleton dimension {ndim - place}"
-                )
-            result[-place] = b
+        if a == b or b == 1:
+            continue
+        result[-place] = b if a == 1 else _broadcast_size(a, b, ndim - place)
     return tuple(result)
+
+
+def _broadcast_size(a: int, b: int, dim: int) -> int:
+    """What sizes broadcast to of which neither is known to be 1: they must be equal, the known one is taken."""
+    check(
+        a == b,
+        lambda: f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}",
+    )
+    return b if type(b) is int else a
+
+
+def same_shape(first: Shape, second: Shape) -> bool:
+    """Whether two shapes are equal. Where only data could tell, they are taken to be (`sizes.check`)."""
+    if len(first) != len(second):
+        return False
+    if first == second:
+        return True
+    if not all(guard_or_true(a == b) for a, b in zip(first, second, strict=True)):
+        return False
+    for a, b in zip(first, second, strict=True):
+        check(a == b, lambda: f"expected shapes {list(first)} and {list(second)} to be equal")
+    return True
 
 
 def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
@@ -135,7 +182,7 @@ def pointwise_strides(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> 
     can tell deciding.
     """
     first = operands[0][1]
-    if all(sizes == shape for sizes, _ in operands):
+    if all(len(sizes) == len(shape) and sizes == shape for sizes, _ in operands):
         if all(is_contiguous(*operand) for operand in operands):
             return contiguous_strides(shape)
         if len(shape) == 4 and all(is_channels_last(*operand) for operand in operands):
@@ -154,7 +201,7 @@ def _expanded(shape: Shape, sizes: Shape, strides: Shape) -> Shape:
     """An operand's strides over the result, without signs: 0 where it is repeated."""
     missing = len(shape) - len(sizes)
     return (0,) * missing + tuple(
-        0 if size == 1 and shape[missing + dim] != 1 else abs(stride)
+        (abs(stride) if shape[missing + dim] == 1 else 0) if size == 1 else abs(stride)
         for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
     )
 
@@ -180,9 +227,12 @@ def _compare(shape: Shape, rows: list[Shape], inner: int, outer: int) -> int:
         a, b = row[inner], row[outer]
         if a == 0 or b == 0:
             continue
-        if a != b:
-            return -1 if a < b else 1
-        if shape[inner] > shape[outer]:
+        if a == b:
+            if shape[inner] > shape[outer]:
+                return 1
+        elif a < b:
+            return -1
+        elif b < a:
             return 1
     return 0
 

@@ -9,20 +9,18 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import COMPLEX, FLOATING, DType, bool_
+from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
-
-NUMBERS = (int, float, bool, complex)
+from opwright.promotion import NUMBERS as NUMBERS
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
-    """Raise DispatchError for a dtype of none of the kinds in `accepts` (`bool integer floating complex`)."""
+    """Raise DispatchError for a dtype that `accepts` names neither itself nor by its kind (`bool integer floating
+    complex`)."""
     for dtype in found:
-        if accepts is not None and _category(dtype) not in accepts.split():
-            raise DispatchError(
-                f"not implemented for {dtype}: expected a dtype of these kinds: {', '.join(accepts.split())}"
-            )
+        if accepts is not None and not {_category(dtype), str(dtype)} & set(accepts.split()):
+            raise DispatchError(f"not implemented for {dtype}: expected a dtype of these: {', '.join(accepts.split())}")
 
 
 def _category(dtype: DType) -> str:
@@ -58,13 +56,6 @@ def kept_strides_of(shape: Shape, strides: Shape) -> Shape:
     return layouts.pointwise_strides(shape, [(shape, strides)])
 
 
-def suggested_strides(array: Any, shape: Shape) -> Shape:
-    """The strides of a new array of this shape in the memory format of another: channels last, or row-major."""
-    if layouts.looks_channels_last(array.shape, element_strides(array)):
-        return layouts.channels_last_strides(shape)
-    return layouts.contiguous_strides(shape)
-
-
 def extent(operand: Any, common: DType) -> tuple[Shape, Shape]:
     """Shape and strides of an operand, after the cast to the promoted dtype that PyTorch makes first."""
     if isinstance(operand, NUMBERS):
@@ -87,3 +78,26 @@ def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
     if chosen not in (None, "contiguous_format"):
         raise RuntimeError(f"unsupported memory format option {chosen}")
     return layouts.contiguous_strides(shape)
+
+
+def check_inexact(operator: str, operand: Any) -> None:
+    """Raise RuntimeError, as `torch.linalg` does, unless the dtype is floating point or complex."""
+    dtype = as_dtype(operand.dtype)
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        raise RuntimeError(f"{operator}: Expected a floating point or complex tensor as input. Got {dtype}")
+
+
+def check_square(operator: str, operand: Any) -> None:
+    """Raise RuntimeError, as `torch.linalg` does, unless the last two dimensions are square matrices."""
+    check_matrices(operator, operand)
+    rows, columns = operand.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{operator}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+
+
+def check_matrices(operator: str, operand: Any, name: str = "A") -> None:
+    """Raise RuntimeError, as `torch.linalg` does, for fewer than two dimensions."""
+    if len(operand.shape) < 2:
+        raise RuntimeError(f"{operator}: The input tensor {name} must have at least 2 dimensions.")

@@ -26,7 +26,10 @@ from opwright.dtypes import (
     uint8,
     uint64,
 )
+from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic
 
+# The types of numbers as operands.
+NUMBERS = (int, float, bool, complex, SymInt, SymFloat, SymBool)
 _promoted: dict[tuple[DType, DType], DType] = {}
 
 
@@ -90,8 +93,10 @@ def castable(source: DType, target: DType) -> bool:
     return target is not bool_ or source is bool_
 
 
-def scalar_dtype(value: complex) -> DType:
-    """The dtype of a Python number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
+def scalar_dtype(value: Any) -> DType:
+    """The dtype of a number as an operand: int64 (uint64 from 2**63), the default dtype, its complex partner."""
+    if is_symbolic(value):
+        return bool_ if isinstance(value, SymBool) else int64 if isinstance(value, SymInt) else get_default_dtype()
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -109,7 +114,7 @@ def result_type(*operands: Any) -> DType:
     """
     dimensioned = zero_dim = wrapped = None
     for operand in operands:
-        if isinstance(operand, (bool, int, float, complex)):
+        if isinstance(operand, NUMBERS):
             wrapped = _both(wrapped, scalar_dtype(operand))
         elif len(operand.shape) == 0:
             zero_dim = _both(zero_dim, as_dtype(operand.dtype))

@@ -96,7 +96,7 @@ class _Symbolic:
 
 
 class _Number(_Symbolic):
-    """The operators of SymInt and SymFloat."""
+    """The operators of numbers, as which conditions serve too."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -123,7 +123,8 @@ class _Number(_Symbolic):
         return other // self, other % self
 
     def __bool__(self) -> bool:
-        return bool(self != 0)
+        condition = self != 0
+        return condition if type(condition) is bool else self.env.branch(condition)
 
 
 class SymInt(_Number):
@@ -175,8 +176,9 @@ class SymFloat(_Number):
         return self.env.apply_unary("round", self)
 
 
-class SymBool(_Symbolic):
-    """A condition on symbolic numbers. `bool()` decides it, by a guard if it must; `& | ~` combine conditions."""
+class SymBool(_Number):
+    """A condition on symbolic numbers. `bool()` decides it, by a guard if it must; `& | ~` combine conditions, and in
+    arithmetic they are 0 or 1."""
 
     __slots__ = ("known", "spelling", "undecided_at")
     __hash__ = object.__hash__

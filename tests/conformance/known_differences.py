@@ -21,6 +21,21 @@ class Known:
         return re.fullmatch(self.operators, name) is not None and re.search(self.pattern, text) is not None
 
 
+_ROW_MAJOR_OUT = (
+    "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out",
+    "rsub[.].*_out",
+    "div.Scalar_mode_out",
+    ".*[.]Scalar_Tensor_out",
+    "(relu|isnan|isinf|copy|zero)[.]out",
+    "__[lr]shift__[.](Tensor|Scalar)_out",
+    "(put|index_put|uniform|random|normal)[.]out",
+    "(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out",
+    "((slice|select|diagonal)_scatter|constant_pad_nd)[.]out",
+    "index_fill.*_out",
+    "fill.Tensor_out",
+    "random[.].*_out",
+)
+
 KNOWN = (
     Known(".*", "ComplexHalf", "NumPy has no complex32: half with complex gives complex64"),
     Known(
@@ -74,6 +89,25 @@ KNOWN = (
         "bfloat16.*-1.*values",
         "PyTorch rounds the sum of exponentials to bfloat16 along the last dimension",
     ),
+    Known(
+        "(baddbmm|addbmm)_?",
+        "must have 3 dimensions.*Dimension out of range",
+        "an operand of another rank is a RuntimeError whatever the rank",
+    ),
+    Known("addbmm", "bfloat16.*values", "PyTorch rounds to bfloat16 after each matrix; ours is one product in float32"),
+    Known(
+        "cholesky_solve[.]out|cholesky_inverse[.]out|triangular_solve[.]X",
+        r"shape, dtype, strides",
+        "PyTorch resizes `out` to row-major, and makes an empty one column-major; ours has the functional's strides",
+    ),
+    Known(
+        "linalg_pinv.atol_rtol_float",
+        "2 or more dimensions.*IndexError",
+        "PyTorch looks at the last two sizes before it checks that they are there",
+    ),
+    Known("logdet", "complex.*nanj", "the logarithm of a complex 0 is -inf, as in C; PyTorch's has a NaN in it"),
+    Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
+    Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("(hann|hamming)_window.*", "float16.*values", "PyTorch rounds each step; ours are rounded once"),
     Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
@@ -82,11 +116,7 @@ KNOWN = (
         "we refuse writes to repeated elements",
     ),
     Known(
-        "(add|sub|mul|div|floor_divide|fill)[.]Scalar_out|rsub[.].*_out|div.Scalar_mode_out|.*[.]Scalar_Tensor_out|(relu|isnan|copy|zero)[.]out"
-        "|(put|index_put|uniform|random|normal)[.]out|(flip|roll|rot90|channel_shuffle|pixel_shuffle|pixel_unshuffle)[.]out"
-        "|((slice|select|diagonal)_scatter|constant_pad_nd)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
-        "|__[lr]shift__[.](Tensor|Scalar)_out|isinf[.]out"
-        "|(put|index_put|uniform|random|normal)[.]out|index_fill.*_out|fill.Tensor_out|random[.].*_out",
+        "|".join(_ROW_MAJOR_OUT),
         "shape, dtype, strides",
         "PyTorch makes these from the functional operator and resizes `out` to row-major; ours has the functional's "
         "strides",
@@ -127,6 +157,7 @@ KNOWN = (
         "shape, dtype, strides",
         "PyTorch gives an `out` with gaps other strides, though its shape is right",
     ),
+    Known("mH|adjoint", "complex.*shape, dtype, strides", "a conjugate is a new dense tensor, there being no lazy one"),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
         "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
@@ -138,11 +169,6 @@ KNOWN = (
         "im2col|avg_pool2d",
         r"\[6, 5\].*not IndexError",
         "a 2-d image is refused like any other with a dimension missing",
-    ),
-    Known(
-        "conv3d.padding",
-        "shape, dtype, strides",
-        "the row that makes padding even is joined by cat, which is row-major",
     ),
     Known("max_pool1d", "int.*no error, but", "integers are served, as in max_pool1d_with_indices"),
     Known("_?adaptive_avg_pool3d.*", "bfloat16.*values", "PyTorch rounds partial sums to bfloat16; ours are float32"),
@@ -212,11 +238,15 @@ KNOWN = (
         r"^[(]b?float16\[.*values",
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
+    Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
         "not resizable|shape, dtype, strides|values.* nan",
         "PyTorch uses `out` for the losses before they are reduced, and loses it where it has to resize it",
+    ),
+    Known(
+        "(special_)?polygamma_?(.out)?", r"1, float64.*values|float64.*, 1\): values", "PyTorch's is right to 1e-9 only"
     ),
 )
 

@@ -32,6 +32,8 @@ _TORCH_DTYPES = {
 } | {bfloat16: torch.bfloat16}
 _DTYPES = {theirs: ours for ours, theirs in _TORCH_DTYPES.items()}
 
+_ERRORS = {NotImplementedError: RuntimeError, torch.linalg.LinAlgError: opwright.linalg.LinAlgError}
+
 # How far results may be apart, beside an equal rounding of the last place: what libraries of mathematical functions
 # differ by.
 _TOLERANCE = {
@@ -119,7 +121,7 @@ def _error_difference(ours: Any, theirs: Any) -> str | None:
         return f"no error, but PyTorch raises {type(theirs).__name__}: {str(theirs)[:200]}"
     if not isinstance(theirs, Exception):
         return f"raises {type(ours).__name__}: {str(ours)[:300]}"
-    wanted = RuntimeError if isinstance(theirs, NotImplementedError) else type(theirs)
+    wanted = _ERRORS.get(type(theirs), type(theirs))
     return None if isinstance(ours, wanted) else f"raises {ours!r:.200}, not {theirs!r:.200}"
 
 
@@ -143,15 +145,15 @@ def numpy_of(tensor: Any) -> np.ndarray:
     return tensor.numpy()
 
 
-def value_difference(ours: np.ndarray, theirs: np.ndarray) -> str | None:
-    """Where two arrays of one dtype differ by more than rounding."""
+def value_difference(ours: np.ndarray, theirs: np.ndarray, *, normwise: bool = False) -> str | None:
+    """Where two arrays of one dtype differ by more than rounding; by more than that of their largest element, where
+    `normwise`."""
     tolerance = _TOLERANCE.get(str(theirs.dtype))
     if tolerance is None:
         same = np.array_equal(ours, theirs)
     else:
         wide = np.complex128 if theirs.dtype.kind == "c" else np.float64
+        absolute = tolerance * np.abs(theirs).max(initial=0.1) if normwise else tolerance / 10
         with np.errstate(all="ignore"):
-            same = np.allclose(
-                ours.astype(wide), theirs.astype(wide), rtol=tolerance, atol=tolerance / 10, equal_nan=True
-            )
+            same = np.allclose(ours.astype(wide), theirs.astype(wide), rtol=tolerance, atol=absolute, equal_nan=True)
     return None if same else f"values {ours.tolist()!r:.300}, not {theirs.tolist()!r:.300}"

@@ -10,6 +10,7 @@ import samples_arithmetic
 import samples_convolution
 import samples_creation
 import samples_indexing
+import samples_linear_algebra
 import samples_losses
 import samples_nn
 import samples_normalization
@@ -20,6 +21,7 @@ import samples_rearranging
 import samples_reductions
 import samples_shapes
 import samples_sorting
+import samples_special
 import samples_upsampling
 import samples_views
 from sampling import Sample
@@ -27,7 +29,9 @@ from sampling import Sample
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
     **samples_arithmetic.SAMPLES,
+    **samples_special.SAMPLES,
     **samples_reductions.SAMPLES,
+    **samples_linear_algebra.SAMPLES,
     **samples_sorting.SAMPLES,
     **samples_shapes.SAMPLES,
     **samples_rearranging.SAMPLES,
@@ -45,4 +49,8 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
 }
 
 # Operators without samples of their own, and why.
+NO_SAMPLES: dict[str, str] = {
+    "_linalg_check_errors": "it gives nothing; linalg_inv, linalg_solve and linalg_cholesky raise its errors",
+    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
+}
 NO_SAMPLES: dict[str, str] = {}

@@ -195,6 +195,116 @@ def folded(dtype: DType) -> Iterator[Sample]:
     yield sample(whole((2, 12, 9), dtype), 6, (2, 2), stride=2)
 
 
+def batches(dtype: DType) -> Iterator[Sample]:
+    mean, var, weight = make((3,), dtype), positive((3,), dtype), make((3,), dtype, seed=1)
+    for shape in ((4, 3), (4, 3, 5), (2, 3, 4, 5)):
+        array = make(shape, dtype)
+        yield from (sample(array, mean, var), sample(array, mean, var, weight, mean, eps=0.1))
+        yield from (
+            sample(array, None, None, weight, None, True),
+            sample(array, mean, var, training=True, momentum=0.3),
+        )
+    for array, eps in ((make((1, 3), dtype), 1e-5), (make((4, 3), dtype), 0.0), (make((4, 3), dtype), -1.0)):
+        yield sample(array, mean, var, training=True, eps=eps)
+    yield sample(make((4, 3), dtype), None, None)
+
+
+def instances(dtype: DType) -> Iterator[Sample]:
+    mean, var, weight = make((3,), dtype), positive((3,), dtype), make((3,), dtype, seed=1)
+    for shape in ((4, 3, 5), (2, 3, 4, 5), (4, 3, 1)):
+        array = make(shape, dtype)
+        yield from (sample(array), sample(array, mean, var, weight, mean), sample(array, mean, var, None, None, False))
+
+
+def groups(dtype: DType) -> Iterator[Sample]:
+    weight, bias = make((6,), dtype), make((6,), dtype, seed=1)
+    for shape in ((4, 6), (4, 6, 5), (2, 6, 4, 5)):
+        yield from (sample(make(shape, dtype), 3), sample(make(shape, dtype), 2, weight, bias, 0.1))
+    yield from (sample(make((1, 6), dtype), 6), sample(make((6,), dtype), 2), sample(make((4, 6), dtype), 4))
+
+
+def layers(bias: bool, dtype: DType) -> Iterator[Sample]:
+    array, weight = make((2, 3, 4), dtype), make((4,), dtype, seed=1)
+    yield from (sample(array, [4]), sample(array, [3, 4]), sample(array, [4], weight, eps=0.1))
+    if bias:
+        yield sample(array, [4], weight, weight)
+    yield sample(array, [3])
+
+
+def responses(dtype: DType) -> Iterator[Sample]:
+    for shape in ((2, 6, 4), (2, 6, 4, 3), (2, 6, 4, 3, 2), (2, 6), (2, 0, 4)):
+        yield sample(make(shape, dtype), 3)
+    yield sample(make((2, 6, 4, 3), dtype), 2, 0.1, 0.5, 2.0)
+
+
+def dropped(shape: tuple[int, ...], dtype: DType) -> Iterator[Sample]:
+    array = make(shape, dtype)
+    for given in ({"p": 0.3}, {"p": 0.0}, {"p": 1.0}, {"p": 1.5}):
+        yield from (Sample((each,), {"training": True, **given}) for each in (array, array[0]))
+    yield from (sample(array), sample(array, training=False), sample(array, 0.3, True, inplace=True))
+
+
+def linear(dtype: DType) -> Iterator[Sample]:
+    weight, bias = whole((5, 4), dtype), whole((5,), dtype)
+    for shape in ((4,), (3, 4), (2, 3, 4)):
+        yield from (sample(whole(shape, dtype), weight), sample(whole(shape, dtype), weight, bias))
+    yield sample(whole((3, 3), dtype), weight)
+
+
+def bilinear(dtype: DType) -> Iterator[Sample]:
+    first, second = whole((2, 3, 4), dtype), whole((2, 3, 5), dtype)
+    weight = whole((2, 4, 5), dtype, 1)
+    yield from (sample(first, second, weight), sample(first, second, weight, whole((2,), dtype)))
+
+
+def embeddings(dtype: DType) -> Iterator[Sample]:
+    weight, rows = make((6, 3), dtype), classes(2, 4, count=6)
+    yield from (sample(rows, weight, padding) for padding in (None, 2, -1))
+    yield from (sample(rows, weight, max_norm=2.0), sample(rows, weight, max_norm=3.0, norm_type=1.0))
+    yield sample(rows + 6, weight)
+
+
+def attention(dtype: DType) -> Iterator[Sample]:
+    query, key, value = make((2, 4, 3), dtype), make((2, 5, 3), dtype, seed=1), make((2, 5, 6), dtype, seed=2)
+    query, key = query / dtype.type(4), key / dtype.type(4)
+    yield from (sample(query, key, value), sample(query, key, value, is_causal=True))
+    yield sample(query, key, value, make((4, 5), np.dtype("bool")) | np.eye(4, 5, dtype=bool), scale=0.5)
+    yield sample(query, key, value, make((2, 4, 5), dtype))
+
+
+def drawn_classes(dtype: DType) -> Iterator[Sample]:
+    for given in ((), (0.5,), (1, True), (2, True, 1e-10, 0)):
+        yield sample(make((3, 4), dtype), *given)
+
+
+def padded(dtype: DType) -> Iterator[Sample]:
+    array = make((2, 3, 4, 5), dtype)
+    yield from (sample(array, [1, 2]), sample(array, [1, 2, 0, 1], value=2.5), sample(array, [-1, 1, 2, -1]))
+    yield from (sample(array, [1, 2, 1, 0], mode) for mode in ("reflect", "replicate", "circular", "mirror"))
+
+
+MODES = {1: "linear", 2: "bilinear", 3: "trilinear"}
+
+
+def resized(dtype: DType) -> Iterator[Sample]:
+    for ndim in (1, 2, 3):
+        image = whole((2, 3, *range(4, 4 + ndim)), dtype)
+        for mode in ("nearest", "nearest-exact", "area", MODES[ndim]):
+            yield from (sample(image, 8, mode=mode), sample(image, scale_factor=2, mode=mode))
+            yield sample(image, scale_factor=[1.5] * ndim, mode=mode, recompute_scale_factor=True)
+        yield from (sample(image, 8, mode=MODES[ndim], align_corners=True), sample(image, (5,) * ndim, mode="linear"))
+    yield from (sample(image[0], 8, mode="bicubic", align_corners=corners) for corners in (None, True))
+    image = whole((2, 3, 4, 5), dtype)
+    for given in ({}, {"size": 3, "scale_factor": 2}, {"size": 3, "align_corners": True}, {"size": (1, 2, 3)}):
+        yield Sample((image,), given)
+    yield from (sample(image, 3, antialias=True), sample(image, 3, recompute_scale_factor=True))
+    yield from (sample(image, scale_factor=(2, 2, 2)), sample(image, 3, mode="cubic"), sample(image[0, 0], 3))
+
+
+def enlarged(dtype: DType) -> Iterator[Sample]:
+    yield from (sample(whole((2, 3, 4, 5), dtype), 9), sample(whole((2, 3, 4, 5), dtype), scale_factor=2))
+
+
 def pooling() -> dict[str, Samples]:
     found: dict[str, Samples] = {}
     for ndim in (1, 2, 3):
@@ -250,6 +360,27 @@ FUNCTIONS: dict[str, Samples] = {
     "cosine_similarity": partial(vectors, (0,), (1, 100.0)),
     "pairwise_distance": partial(vectors, (1.0,), (3.0, 0.5, True)),
     "normalize": lengths,
+    "batch_norm": batches,
+    "instance_norm": instances,
+    "group_norm": groups,
+    "layer_norm": partial(layers, True),
+    "rms_norm": partial(layers, False),
+    "local_response_norm": responses,
+    **dict.fromkeys(("dropout", "dropout1d", "alpha_dropout"), partial(dropped, (4, 3, 5))),
+    **dict.fromkeys(("dropout2d", "feature_alpha_dropout"), partial(dropped, (4, 3, 5, 2))),
+    "dropout3d": partial(dropped, (4, 3, 5, 2, 2)),
+    "linear": linear,
+    "bilinear": bilinear,
+    "embedding": embeddings,
+    "one_hot": lambda dtype: (sample(classes(2, 3), *given) for given in ((), (6,), (2,))),
+    "scaled_dot_product_attention": attention,
+    "gumbel_softmax": drawn_classes,
+    "pad": padded,
+    "pixel_shuffle": lambda dtype: (sample(make((2, 8, 3, 4), dtype), factor) for factor in (2, 3)),
+    "pixel_unshuffle": lambda dtype: (sample(make((2, 2, 4, 6), dtype), factor) for factor in (2, 3)),
+    "channel_shuffle": lambda dtype: (sample(make((2, 6, 3), dtype), groups) for groups in (2, 3, 4)),
+    "interpolate": resized,
+    **dict.fromkeys(("upsample", "upsample_nearest", "upsample_bilinear"), enlarged),
     "unfold": patches,
     "fold": folded,
     **pooling(),

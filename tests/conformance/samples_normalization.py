@@ -32,7 +32,7 @@ def images(channels: int) -> Iterator[Array]:
         x[..., 0, 0],
         x[:1],
         x[:0],
-        x[..., :0],
+        make((2, channels, 4, 0), FLOAT32),
         x[0, 0, 0],
     )
 

@@ -17,7 +17,6 @@ from sampling import (
     Sample,
     arrays,
     bfloat16,
-    expanded,
     make,
     sample,
     special,
@@ -246,57 +245,6 @@ def integrals(places: bool) -> Iterator[Sample]:
         yield sample(y, dim=2)
 
 
-def _matrices(first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[Sample]:
-    """Two factors of every dtype, transposed ones too."""
-    for dtype in DTYPES:
-        yield sample(make(first, dtype), make(second, dtype, seed=1))
-    for dtype in (FLOAT32, INT64, bfloat16):
-        left, right = make(first[::-1], dtype).T, make(second[::-1], dtype, seed=1).T
-        yield sample(left, right)
-    yield sample(make((*first[:-1], 0), FLOAT32), make(tuple(0 if n == first[-1] else n for n in second), FLOAT32))
-    yield sample(make(first, FLOAT32), make(second, FLOAT64))
-    yield sample(make(first, FLOAT32), make((*second[:-1], 7) if len(second) > 1 else (9,), FLOAT32))
-    yield sample(make(first, FLOAT32), make((7, 7), FLOAT32))
-    yield sample(make((3,), FLOAT32), make((2, 2, 2, 2), FLOAT32))
-
-
-def addmm() -> Iterator[Sample]:
-    for each in _matrices((2, 3), (3, 4)):
-        first, second = each.args
-        yield sample(make((2, 4), first.dtype, seed=2), first, second)
-    first, second = make((2, 3), FLOAT32), make((3, 4), FLOAT32)
-    for added in (make((4,), FLOAT32), make((2, 1), FLOAT32), make((), FLOAT32), make((4, 2), FLOAT32).T):
-        yield sample(added, first, second, beta=0.5, alpha=2)
-    yield sample(np.full((2, 4), np.nan, np.float32), first, second, beta=0)
-    yield sample(make((2, 4), FLOAT64), first, second)
-    yield sample(make((3, 4), FLOAT32), first, second)
-    yield sample(make((2, 4), INT64), make((2, 3), INT64), make((3, 4), INT64), beta=2, alpha=3)
-
-
-def matmul() -> Iterator[Sample]:
-    shapes = [
-        ((3,), (3,)),
-        ((2, 3), (3,)),
-        ((3,), (3, 4)),
-        ((2, 3), (3, 4)),
-        ((5, 2, 3), (3, 4)),
-        ((5, 2, 3), (3,)),
-        ((3,), (5, 3, 4)),
-        ((2, 3), (5, 3, 4)),
-        ((5, 2, 3), (5, 3, 4)),
-        ((5, 1, 2, 3), (4, 3, 2)),
-        ((0, 3), (3, 4)),
-        ((2, 3), (4, 5)),
-        ((), (3,)),
-        ((2, 2, 3), (3, 3, 4)),
-    ]
-    for dtype in (FLOAT32, INT64, bfloat16, np.dtype("complex128")):
-        yield from (sample(make(first, dtype), make(second, dtype, seed=1)) for first, second in shapes)
-    yield sample(make((4, 2, 3), FLOAT32).transpose(2, 0, 1), make((2, 5), FLOAT32))
-    yield sample(expanded(make((2, 3), FLOAT32), (4, 2, 3)), make((4, 3, 2), FLOAT32))
-    yield sample(make((2, 3), FLOAT32), make((3, 4), FLOAT64))
-
-
 def softmax(*more: object) -> Iterator[Sample]:
     for array in arrays():
         yield from (sample(array, dim, *more) for dim in (0, -1))
@@ -366,12 +314,6 @@ SAMPLES: dict[str, Samples] = {
     "diff": differences,
     **dict.fromkeys(("trapezoid.x", "trapz.x", "cumulative_trapezoid.x"), partial(integrals, True)),
     **dict.fromkeys(("trapezoid.dx", "trapz.dx", "cumulative_trapezoid.dx"), partial(integrals, False)),
-    "mm": partial(_matrices, (2, 3), (3, 4)),
-    "bmm": partial(_matrices, (5, 2, 3), (5, 3, 4)),
-    "mv": partial(_matrices, (2, 3), (3,)),
-    "dot": partial(_matrices, (3,), (3,)),
-    "addmm": addmm,
-    "matmul": matmul,
     **dict.fromkeys(("_softmax", "_log_softmax"), partial(softmax, False)),
     **dict.fromkeys(("softmax.int", "log_softmax.int"), softmax_to),
     "native_layer_norm": partial(layer_norm, True),

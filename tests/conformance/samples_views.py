@@ -161,6 +161,7 @@ SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(("atleast_1d.Sequence", "atleast_2d.Sequence", "atleast_3d.Sequence"), at_least_each),
     "moveaxis.int": partial(with_args, (0, -1), (1, 0), (0, 7)),
     "moveaxis.intlist": partial(with_args, ([0, 1], [-1, 0]), ([0], [0]), ([0, 0], [0, 1]), ([0, 1], [0])),
+    **dict.fromkeys(("mH", "adjoint", "matrix_H"), complex_and_real),
     "view_as": shapes_of_others,
     "reshape_as": shapes_of_others,
     "_reshape_alias": aliases,

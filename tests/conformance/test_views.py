@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import pytest
 from declared import operators
 from samples import SAMPLES
+from sampling import COMPLEX64, FLOAT32, make, sample
 
 import opwright
 from opwright_codegen.schema import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-from oracle import call, to_opwright, to_torch  # noqa: E402
+from oracle import call, difference, to_opwright, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 # Whether these copy is known when they run; they are here with those that never do.
 MAYBE = ("atleast_1d", "atleast_2d", "atleast_3d", "atleast_1d.Sequence", "broadcast_tensors")
+
+# Conjugates are new tensors: no conjugate is lazy.
+CONJUGATES = ("conj", "mH", "adjoint", "matrix_H")
 
 
 def views() -> list[str]:
@@ -27,6 +32,7 @@ def views() -> list[str]:
         name
         for name, operator in operators().items()
         if operator.schema.kind is SchemaKind.FUNCTIONAL
+        and name not in CONJUGATES
         and (name in MAYBE or any(each.annotation is not None for each in operator.schema.returns))
     ]
 
@@ -83,6 +89,14 @@ def test_views_of_another_dtype_reach_the_whole_storage() -> None:
     assert x.tolist() == y.tolist()
     with pytest.raises(RuntimeError, match="out of bounds"):
         mine.as_strided([2], [1], 23)
+
+
+@pytest.mark.parametrize("name", ["T", "mT", "H", "mH", "real", "imag"])
+def test_attributes_are_pytorchs(name: str) -> None:
+    for array in (make((2, 3), COMPLEX64), make((2, 3), FLOAT32), make((2, 2, 3), COMPLEX64), make((3,), FLOAT32)):
+        one = sample(array)
+        problem = difference(call(attrgetter(name), one, to_opwright), call(attrgetter(name), one, to_torch))
+        assert problem is None, f"{name}{one}: {problem}"
 
 
 def test_parts_of_complex_numbers_are_written_through() -> None:

@@ -10,11 +10,12 @@ from conftest import Maker
 
 from opwright.conversion import Mismatch, converter, is_bool_list, is_float_list, is_int_list, is_scalar_list
 from opwright.devices import Device
-from opwright.errors import ArgumentError
+from opwright.errors import ArgumentError, GuardOnDataDependentError
 from opwright.generator import Generator
 from opwright.keys import GRAD
 from opwright.options import Layout, MemoryFormat
 from opwright.registry import register
+from opwright.symbolic import ShapeEnv, sym_float
 from opwright.tensor import wrap
 
 GENERATOR = Generator()
@@ -141,3 +142,29 @@ def test_predicates_let_through_only_what_needs_no_conversion(predicate: Any) ->
             let_through += 1
             assert [(type(a), a) for a in convert(value)] == [(type(a), a) for a in value]
     assert let_through >= 2
+
+
+def test_symbolic_numbers_stay_where_the_declaration_lets_them() -> None:
+    env = ShapeEnv()
+    size, other = env.create_symbol(5), env.create_symbol(7)
+    ratio, wide = other / size, other > size + 100
+    kept = [("SymInt", size), ("SymFloat", ratio), ("SymBool", wide), ("SymInt?", size)]
+    kept += [("Scalar", each) for each in (size, ratio, wide)]
+    for declared, value in kept:
+        assert converter(declared)(value) is value
+    assert converter("SymInt[]")((size, 3, -1)) == [size, 3, -1] and converter("SymInt[2]")(size) == [size, size]
+    assert converter("Scalar[]")([ratio, 2.5]) == [ratio, 2.5]
+    assert converter("SymFloat")(size) is sym_float(size)
+    assert env.guards == []
+    assert converter("int[]")([size, 3]) == [5, 3] and converter("bool")(wide) is False
+    assert [str(guard).split("  ")[0] for guard in env.guards] == ["s0 == 5", "not (s1 > s0 + 100)"]
+    assert converter("float")(other / 2) == 3.5 and converter("complex")(other) == 7
+    assert type(converter("int")(other)) is int
+    assert len(env.guards) == 4
+    for declared, value in [("SymInt", other / 2), ("SymInt[]", [ratio]), ("str", size), ("Device", size)]:
+        with pytest.raises(Mismatch):
+            converter(declared)(value)
+    unbacked = env.create_unbacked_symint()
+    assert converter("SymInt[]")([unbacked]) == [unbacked]
+    with pytest.raises(GuardOnDataDependentError):
+        converter("int")(unbacked)

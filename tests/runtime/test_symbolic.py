@@ -40,6 +40,7 @@ ON_INTS: list[Callable[..., Any]] = [
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, sym_max, sym_min,
     lambda a, b: divmod(a, b)[1], lambda a, b: sym_ite(a < b, a, b + 1), lambda a, b: sym_sum([a, b, a]),
     lambda a, b: abs(a - b), lambda a, b: -a, lambda a, b: a**2, lambda a, b: sym_int(a < b),
+    lambda a, b: (a < b) + b,
 ]  # fmt: skip
 ON_FLOATS: list[Callable[..., Any]] = [
     operator.truediv, lambda a, b: a * 0.3, lambda a, b: sym_float(a) - b, lambda a, b: sym_float(a) // 2.5,

@@ -10,10 +10,10 @@ import opwright
 from opwright import layouts, rules
 from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
-from opwright.kernels.shapes import infer_size, view_strides
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
+from opwright.view_layouts import infer_size, view_strides
 
 Array = Any
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -26,50 +26,6 @@ def _array(operand: Operand) -> Array:
 def _strides(operand: Operand) -> tuple[int, ...]:
     array = _array(operand)
     return tuple(backend_of(array).strides(array))
-
-
-# Products
-
-
-def matmul(self: Operand, other: Operand) -> Operand:
-    """The product of the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
-    aten = opwright.ops.aten
-    left, right = len(self.shape), len(other.shape)
-    if not left or not right:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
-    match left, right:
-        case 1, 1:
-            return aten.dot(self, other)
-        case 2, 1:
-            return aten.mv(self, other)
-        case 1, 2:
-            return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
-        case 2, 2:
-            return aten.mm(self, other)
-        case _, (1 | 2) if left >= 3:
-            return _folded_product(self, other)
-        case _:
-            return _batched_product(self, other)
-
-
-def _folded_product(self: Operand, other: Operand) -> Operand:
-    """One matrix on the right: the dimensions before are rows of one matrix on the left."""
-    aten = opwright.ops.aten
-    rows = aten.reshape(self, [prod(self.shape[:-1]), self.shape[-1]])
-    product = aten.mv(rows, other) if len(other.shape) == 1 else aten.mm(rows, other)
-    return aten.view(product, [*self.shape[:-1], *other.shape[1:]])
-
-
-def _batched_product(self: Operand, other: Operand) -> Operand:
-    aten = opwright.ops.aten
-    rows = [1, *self.shape] if len(self.shape) == 1 else list(self.shape)
-    columns = [*other.shape, 1] if len(other.shape) == 1 else list(other.shape)
-    batch = list(layouts.broadcast_shapes([tuple(rows[:-2]), tuple(columns[:-2])]))
-    count = prod(batch)
-    matrices = aten.reshape(aten.expand(aten.reshape(self, rows), [*batch, *rows[-2:]]), [count, *rows[-2:]])
-    others = aten.reshape(aten.expand(aten.reshape(other, columns), [*batch, *columns[-2:]]), [count, *columns[-2:]])
-    kept = batch + ([rows[-2]] if len(self.shape) > 1 else []) + ([columns[-1]] if len(other.shape) > 1 else [])
-    return aten.view(aten.bmm(matrices, others), kept)
 
 
 # Comparisons

@@ -136,10 +136,7 @@ def _padded_by_name(
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     gaps = list(dilation) * ndim if len(dilation) == 1 else dilation
     total = [gap * (extent - 1) for gap, extent in zip(gaps, kernel, strict=True)]
-    for dim, each in enumerate(total):
-        if each % 2 != 0:  # one more at the end than at the start, as in PyTorch
-            place = dim - ndim
-            row = aten.zeros_like(aten.narrow(input, place, 0, 1))
-            input = aten.cat([input, row], place)
+    if any(each % 2 != 0 for each in total):  # one more at the end than at the start, as in PyTorch
+        input = aten.constant_pad_nd(input, [more for each in reversed(total) for more in (0, each % 2)])
     pads = [each // 2 for each in total]
     return _convolved(ndim, input, weight, bias, stride, pads, dilation, False, [0], groups)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright import layouts
 from opwright.keys import GRAD
+from opwright.rules.memory_formats import suggests_channels_last
 from opwright.storage import become_view
 from opwright.tensor import Tensor, wrap
 
@@ -71,6 +71,6 @@ def resize_as_(self: Operand, the_template: Operand, memory_format: Any) -> Oper
 
 def _suggested_format(self: Operand) -> Any:
     tensor = self if isinstance(self, Tensor) else wrap(self)
-    if not layouts.looks_channels_last(tensor.shape, tensor.stride()):
+    if not suggests_channels_last(tensor.shape, tensor.stride()):
         return opwright.contiguous_format
     return opwright.channels_last if tensor.ndim == 4 else opwright.channels_last_3d

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import opwright
@@ -68,6 +69,29 @@ def float_power_(self: Operand, exponent: Operand) -> Operand:
             f"result requires dtype {SCALAR_TYPE_NAME[dtype]}"
         )
     return opwright.ops.aten.pow_(self, _cast(exponent, dtype))
+
+
+def mvlgamma(self: Operand, p: int) -> Operand:
+    """The logarithm of the gamma function of `p` variables. Raises RuntimeError for bool, or `p` less than 1."""
+    return opwright.ops.aten.add(_lgammas(self, p), _mvlgamma_constant(p))
+
+
+def mvlgamma_out(self: Operand, p: int, out: Operand) -> Operand:
+    """`mvlgamma` into a tensor."""
+    return opwright.ops.aten.add(_lgammas(self, p), _mvlgamma_constant(p), out=out)
+
+
+def _lgammas(self: Operand, p: int) -> Operand:
+    aten, dtype = opwright.ops.aten, as_dtype(self.dtype)
+    if dtype is bool_ or dtype in COMPLEX:
+        raise RuntimeError(f"mvlgamma: not implemented for {dtype}")
+    if p < 1:
+        raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, but got {p}")
+    return aten.sum(aten.stack([aten.lgamma(aten.sub(self, 0.5 * place)) for place in range(p)], -1), [-1])
+
+
+def _mvlgamma_constant(p: int) -> float:
+    return p * (p - 1) / 4 * math.log(math.pi)
 
 
 def _double(*operands: Operand) -> Any:

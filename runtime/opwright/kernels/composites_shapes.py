@@ -8,7 +8,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, int64
-from opwright.kernels.shapes import infer_size
+from opwright.view_layouts import infer_size
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -22,6 +22,28 @@ def mT(self: Operand) -> Operand:
         raise RuntimeError(f"mT: expected a matrix or a batch of matrices, but got a {len(self.shape)}-D tensor")
     aten = opwright.ops.aten
     return aten.transpose(self, -2, -1) if self.shape else aten.alias(self)
+
+
+def mH(self: Operand) -> Operand:
+    """The conjugate of the last two dimensions swapped, or of a single number. Raises RuntimeError for a vector."""
+    if len(self.shape) == 1:
+        raise RuntimeError(f"mH: expected a matrix or a batch of matrices, but got a {len(self.shape)}-D tensor")
+    return adjoint(self)
+
+
+def adjoint(self: Operand) -> Operand:
+    """The conjugate transpose of the last two dimensions; of a single number, its conjugate."""
+    aten = opwright.ops.aten
+    if len(self.shape) == 1:
+        raise RuntimeError("adjoint: expected a matrix or a batch of matrices, but got a 1-D tensor")
+    return aten.conj(aten.transpose(self, -2, -1) if self.shape else self)
+
+
+def matrix_H(self: Operand) -> Operand:
+    """The conjugate transpose of one matrix. Raises RuntimeError unless there are two dimensions, or none."""
+    if len(self.shape) not in (0, 2):
+        raise RuntimeError(f"tensor.H: expected a matrix, but got a {len(self.shape)}-D tensor; mH serves batches")
+    return adjoint(self)
 
 
 def real(self: Operand) -> Operand:

@@ -40,6 +40,41 @@ def conjugate(xp: ModuleType, self: Array) -> Array:
     return xp.conjugate(self) if self.dtype.kind == "c" else self
 
 
+def sinc(xp: ModuleType, self: Array) -> Array:
+    """sin(pi self) / (pi self), 1 at 0."""
+    one = self.dtype.type(1)
+    angle = self * self.dtype.type(np.pi)
+    zero = angle == 0
+    return xp.where(zero, one, xp.sin(angle) / xp.where(zero, one, angle))
+
+
+def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = None) -> Array:
+    """log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given."""
+    held = self
+    if eps is not None and eps >= 0:
+        low, high = self.dtype.type(eps), self.dtype.type(1) - self.dtype.type(eps)
+        held = xp.minimum(xp.maximum(self, low), high)
+    return xp.log(held / (1 - held), out=out)
+
+
+def entr(xp: ModuleType, self: Array) -> Array:
+    """-self log(self): 0 at 0, -inf below it."""
+    result = -self * xp.log(xp.where(self > 0, self, self.dtype.type(1)))
+    return xp.where(self < 0, self.dtype.type(-np.inf), xp.where(self == 0, self.dtype.type(0), result))
+
+
+def xlogy(xp: ModuleType, self: Array, other: Array) -> Array:
+    """self log(other): 0 where `self` is, unless `other` is NaN."""
+    result = self * xp.log(other)
+    return xp.where((self == 0) & (other == other), result.dtype.type(0), result)
+
+
+def xlog1py(xp: ModuleType, self: Array, other: Array) -> Array:
+    """self log(1 + other): 0 where `self` is, unless `other` is NaN."""
+    result = self * xp.log1p(other)
+    return xp.where((self == 0) & (other == other), result.dtype.type(0), result)
+
+
 def isinf(xp: ModuleType, self: Array) -> Array:
     """Whether an element, or a part of it, is infinite."""
     return xp.isinf(self)

@@ -1,5 +1,4 @@
-"""Products of matrices and vectors. Arrays come in the dtype that is computed in; the rule `gufunc` has checked the
-shapes."""
+"""Products of matrices and vectors. Arrays come in the dtype that is computed in; the rules have checked the shapes."""
 
 from __future__ import annotations
 
@@ -9,20 +8,51 @@ from typing import Any
 Array = Any
 
 
-def matrix_product_sum(
-    xp: ModuleType, self: Array, mat1: Array, mat2: Array, beta: complex, alpha: complex, out: Array | None = None
+def product_sum(
+    xp: ModuleType, self: Array, first: Array, second: Array, beta: complex, alpha: complex, out: Array | None = None
 ) -> Array:
-    """`addmm`: beta * self + alpha * (mat1 @ mat2); where beta is 0, `self` is not read, so that its NaNs do not
-    show."""
-    product = xp.matmul(mat1, mat2)
+    """`addmm`, `addmv`, `baddbmm`: beta * self + alpha * (first @ second)."""
+    return _add_scaled(xp, self, xp.matmul(first, second), beta, alpha, out)
+
+
+def sum_of_products(
+    xp: ModuleType, self: Array, batch1: Array, batch2: Array, beta: complex, alpha: complex, out: Array | None = None
+) -> Array:
+    """`addbmm`: beta * self + alpha * the sum of the products of matrices: one product of all rows and columns."""
+    product = xp.tensordot(batch1, batch2, axes=((0, 2), (0, 1)))
+    return _add_scaled(xp, self, product, beta, alpha, out)
+
+
+def outer_sum(
+    xp: ModuleType, self: Array, vec1: Array, vec2: Array, beta: complex, alpha: complex, out: Array | None = None
+) -> Array:
+    """`addr`: beta * self + alpha * the products of all pairs of elements."""
+    if self.dtype.kind == "b":
+        product = xp.logical_and(xp.logical_and(vec1[:, None], vec2), bool(alpha))
+        return xp.logical_or(xp.logical_and(self, bool(beta)), product, out=out)
+    column = vec1 if alpha == 1 else xp.multiply(vec1, _as_element(vec1, alpha))
+    return _add_scaled(xp, self, xp.multiply(column[:, None], vec2), beta, 1, out)
+
+
+def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alpha: complex, out: Array | None) -> Array:
+    """Where beta is 0, `self` is not read, so that its NaNs do not show."""
+    alpha, beta = _as_element(product, alpha), _as_element(product, beta)
     if alpha != 1:
-        product = xp.multiply(product, _as_element(product, alpha))
+        product = xp.multiply(product, alpha, out=product)
     if beta == 0:
         return product if out is None else xp.positive(product, out=out)
-    return xp.add(self if beta == 1 else xp.multiply(self, _as_element(self, beta)), product, out=out)
+    added = self if beta == 1 else xp.multiply(self, beta)
+    return xp.add(added, product, out=product if out is None else out)
 
 
 def _as_element(array: Array, value: complex) -> Any:
     if array.dtype.kind in "iu" and not isinstance(value, int):
         raise RuntimeError("For integral input tensors, arguments alpha and beta must not be floating point numbers.")
     return array.dtype.type(value)
+
+
+def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
+    """The vector product along `dim`, which has three places; the other dimensions broadcast."""
+    axis = dim % self.ndim
+    a, b = ([each[(slice(None),) * axis + (place,)] for place in range(3)] for each in (self, other))
+    return xp.stack([a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axis)

@@ -7,6 +7,7 @@ Each kernel visits the places within a window, and at each place all windows at 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -50,31 +51,31 @@ def _largest(xp: ModuleType, self: Array, ndim: int, *options: Any) -> tuple[Arr
     (kernel, stride, padding, dilation), counts = _window_lists(self, ndim, *options)
     sizes = self.shape[-ndim:]
     best = _lowest(xp, self, counts)
-    # The first place of each window that is not padding, for windows in which nothing is larger than the lowest.
-    starts = [
-        _first_inside(xp, count, step, pad, gap)
-        for count, step, pad, gap in zip(counts, stride, padding, dilation, strict=True)
-    ]
-    index = xp.empty(best.shape, int64) if best.flags.c_contiguous else xp.empty_like(best, dtype=int64)
-    index[...] = _flat_place(starts, sizes)
-    for place in itertools.product(*map(range, kernel)):
+    starts = [xp.arange(count) * step - pad for count, step, pad in zip(counts, stride, padding, strict=True)]
+    # Which place of each window is the largest, by number; at first that which is not padding, for windows in which
+    # nothing is larger than the lowest.
+    first = [xp.maximum(-(start // gap), 0) for start, gap in zip(starts, dilation, strict=True)]
+    number = xp.empty_like(best, dtype=xp.min_scalar_type(math.prod(kernel)))
+    number[...] = _flat_place(first, kernel)
+    has_nan = self.size and self.dtype in FLOATING and bool(xp.isnan(self.max()))
+    places = list(itertools.product(*map(range, kernel)))
+    for which, place in enumerate(places):
         spots = [
             _visited(size, count, at * gap - pad, step)
             for size, count, at, gap, pad, step in zip(sizes, counts, place, dilation, padding, stride, strict=True)
         ]
-        reached = (..., *(outer for outer, _, _ in spots))
-        candidate = self[(..., *(inner for _, inner, _ in spots))]
-        places = _flat_place([xp.arange(inner.start, inner.stop, inner.step) for _, inner, _ in spots], sizes)
-        _keep_larger(xp, best[reached], index[reached], candidate, places)
+        reached = (..., *(outer for outer, _ in spots))
+        candidate = self[(..., *(inner for _, inner in spots))]
+        larger = candidate > best[reached]
+        if has_nan:
+            larger |= candidate != candidate
+        xp.maximum(best[reached], candidate, out=best[reached])
+        # Later numbers are larger, so that the largest is the last that was larger: no branch for each element.
+        xp.maximum(number[reached], larger * number.dtype.type(which), out=number[reached])
+    offsets = _flat_place([xp.arange(extent) * gap for extent, gap in zip(kernel, dilation, strict=True)], sizes)
+    index = xp.take(offsets.reshape(-1), number)
+    index += _flat_place(starts, sizes)
     return best, index
-
-
-def _keep_larger(xp: ModuleType, best: Array, index: Array, candidate: Array, places: Array) -> None:
-    larger = candidate > best
-    if candidate.dtype in FLOATING:
-        larger |= candidate != candidate
-    xp.copyto(best, candidate, where=larger)
-    xp.copyto(index, places, where=larger)
 
 
 def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
@@ -88,12 +89,6 @@ def _lowest(xp: ModuleType, self: Array, counts: Sizes) -> Array:
     return xp.full(shape, least, self.dtype)
 
 
-def _first_inside(xp: ModuleType, count: int, step: int, pad: int, gap: int) -> Array:
-    """Where each window begins; for those that begin in the padding the first of their places behind it."""
-    start = xp.arange(count) * step - pad
-    return xp.where(start < 0, start % gap, start)
-
-
 def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
     """Positions per dimension as positions in the flattened image, by broadcasting."""
     result = places[0]
@@ -102,14 +97,14 @@ def _flat_place(places: Sequence[Array], sizes: Sizes) -> Array:
     return result
 
 
-def _visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice, int]:
+def _visited(size: int, count: int, offset: int, step: int) -> tuple[slice, slice]:
     """Which of `count` windows have the place `offset` behind their start within the image, and where it is there."""
     first = max(-(offset // step), 0) if offset < 0 else 0
     last = min((size - 1 - offset) // step, count - 1)
     number = max(last - first + 1, 0)
     start = first * step + offset
     stop = start + (number - 1) * step + 1 if number else start
-    return slice(first, first + number), slice(start, stop, step), number
+    return slice(first, first + number), slice(start, stop, step)
 
 
 def avg_pool2d(
@@ -152,7 +147,7 @@ def _average(
             _visited(size, count, at - pad, step)
             for size, count, at, pad, step in zip(sizes, counts, place, padding, stride, strict=True)
         ]
-        total[(..., *(outer for outer, _, _ in spots))] += self[(..., *(inner for _, inner, _ in spots))]
+        total[(..., *(outer for outer, _ in spots))] += self[(..., *(inner for _, inner in spots))]
     if divisor is None:
         lists = zip(sizes, counts, kernel, stride, padding, strict=True)
         extents = [_extent(xp, *each, count_include_pad) for each in lists]

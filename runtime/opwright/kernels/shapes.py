@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.layouts import contiguous_strides, count, wrap_dim
+from opwright.layouts import wrap_dim
+from opwright.view_layouts import infer_size, view_strides
 
 Array = Any
 Shape = tuple[int, ...]
@@ -226,60 +227,3 @@ def view(xp: ModuleType, self: Array, size: Sequence[int]) -> Array:
             " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
     return strided(xp, self, shape, strides)
-
-
-def infer_size(size: Sequence[int], elements: int) -> Shape:
-    """`size` with its one -1 replaced by what is left. Raises RuntimeError where it does not fit the number of
-    elements."""
-    shape = tuple(size)
-    known, unknown = 1, -1
-    for i, each in enumerate(shape):
-        if each == -1:
-            if unknown >= 0:
-                raise RuntimeError("only one dimension can be inferred")
-            unknown = i
-        elif each < 0:
-            raise RuntimeError(f"invalid shape dimension {each} at index {i} of shape {list(shape)}")
-        else:
-            known *= each
-    if unknown >= 0:
-        if not known:
-            if not elements:
-                raise RuntimeError(
-                    f"cannot reshape tensor of 0 elements into shape {list(shape)}"
-                    " because the unspecified dimension size -1 can be any value and is ambiguous"
-                )
-        elif elements % known == 0:
-            return (*shape[:unknown], elements // known, *shape[unknown + 1 :])
-    elif known == elements:
-        return shape
-    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {elements}")
-
-
-def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
-    """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as
-    PyTorch's `view`."""
-    if not count(shape):
-        return tuple(strides) if shape == new else tuple([step * itemsize for step in contiguous_strides(new)])
-    result = [0] * len(new)
-    target = len(new) - 1
-    # Runs of old dimensions that are contiguous among themselves are cut up anew, from the last one on.
-    run_stride = strides[-1] if shape else itemsize
-    old_elements, new_elements = 1, 1
-    for i in range(len(shape) - 1, -1, -1):
-        old_elements *= shape[i]
-        if i and (shape[i - 1] == 1 or strides[i - 1] == old_elements * run_stride):
-            continue
-        while target >= 0 and (new_elements < old_elements or new[target] == 1):
-            result[target] = new_elements * run_stride
-            new_elements *= new[target]
-            target -= 1
-        if new_elements != old_elements:
-            return None
-        if i:
-            run_stride = strides[i - 1]
-            old_elements, new_elements = 1, 1
-    if not shape:
-        result = [itemsize] * len(new)
-        target = -1
-    return tuple(result) if target < 0 else None

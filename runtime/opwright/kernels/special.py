@@ -1,9 +1,12 @@
-"""Special functions that NumPy does not have."""
+"""The error function and its relatives: of the normal distribution, inverse and scaled ones."""
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
+
+from opwright.kernels.approximation import blockwise, put_where, ratio
 
 Array = Any
 
@@ -92,30 +95,175 @@ _ERF_TAIL = (
 )
 _ERF_AT_ONE = 8.45062911510467529297e-01
 
+# The quantiles of the normal distribution: Wichura's algorithm AS 241, about the median, and in the tails.
+_QUANTILE_CENTRE = (
+    (
+        3.3871328727963666080e0,
+        1.3314166789178437745e2,
+        1.9715909503065514427e3,
+        1.3731693765509461125e4,
+        4.5921953931549871457e4,
+        6.7265770927008700853e4,
+        3.3430575583588128105e4,
+        2.5090809287301226727e3,
+    ),
+    (
+        1.0,
+        4.2313330701600911252e1,
+        6.8718700749205790830e2,
+        5.3941960214247511077e3,
+        2.1213794301586595867e4,
+        3.9307895800092710610e4,
+        2.8729085735721942674e4,
+        5.2264952788528545610e3,
+    ),
+)
+_QUANTILE_TAIL = (
+    (
+        1.42343711074968357734e0,
+        4.63033784615654529590e0,
+        5.76949722146069140550e0,
+        3.64784832476320460504e0,
+        1.27045825245236838258e0,
+        2.41780725177450611770e-1,
+        2.27238449892691845833e-2,
+        7.74545014278341407640e-4,
+    ),
+    (
+        1.0,
+        2.05319162663775882187e0,
+        1.67638483018380384940e0,
+        6.89767334985100004550e-1,
+        1.48103976427480074590e-1,
+        1.51986665636164571966e-2,
+        5.47593808499534494600e-4,
+        1.05075007164441684324e-9,
+    ),
+)
+_QUANTILE_FAR = (
+    (
+        6.65790464350110377720e0,
+        5.46378491116411436990e0,
+        1.78482653991729133580e0,
+        2.96560571828504891230e-1,
+        2.65321895265761230930e-2,
+        1.24266094738807843860e-3,
+        2.71155556874348757815e-5,
+        2.01033439929228813265e-7,
+    ),
+    (
+        1.0,
+        5.99832206555887937690e-1,
+        1.36929880922735805310e-1,
+        1.48753612908506148525e-2,
+        7.86869131145613259100e-4,
+        1.84631831751005468180e-5,
+        1.42151175831644588870e-7,
+        2.04426310338993978564e-15,
+    ),
+)
+_SQRT_HALF = 0.7071067811865476
+
 
 def erf(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
     """The error function, within a few units in the last place of the floating-point dtype."""
-    x = xp.abs(self)
-    small = xp.minimum(x, 1.25)
-    square = small * small
-    near_zero = small + small * _ratio(_ERF_NEAR_ZERO, square)
-    near_one = _ERF_AT_ONE + _ratio(_ERF_NEAR_ONE, small - 1)
-    large = xp.clip(x, 1.25, 6)
-    inverse = 1 / (large * large)
-    exponent = xp.where(large < 1 / 0.35, _ratio(_ERF_MIDDLE, inverse), _ratio(_ERF_TAIL, inverse))
-    tail = 1 - xp.exp(exponent - large * large - 0.5625) / large
-    result = xp.where(x < 0.84375, near_zero, xp.where(x < 1.25, near_one, tail))
-    return xp.copysign(xp.where(xp.isnan(x), x, result), self, out=out)
+    return blockwise(xp, _erf, out, self)
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Array) -> Array:
-    numerator, denominator = coefficients
-    return _polynomial(numerator, x) / _polynomial(denominator, x)
+def _erf(xp: ModuleType, x: Array) -> Array:
+    size = xp.abs(x)
+    result = size.copy()
+    put_where(xp, result, size < 0.84375, lambda v: v + v * ratio(_ERF_NEAR_ZERO, v * v), size)
+    near_one = (size >= 0.84375) & (size < 1.25)
+    put_where(xp, result, near_one, lambda v: _ERF_AT_ONE + ratio(_ERF_NEAR_ONE, v - 1), size)
+    put_where(xp, result, size >= 1.25, lambda v: 1 - _erfc_tail(xp, xp.minimum(v, 6)), size)
+    return xp.copysign(result, x)
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    result = x * coefficients[-1]
-    for coefficient in coefficients[-2:0:-1]:
-        result += coefficient
-        result *= x
-    return result + coefficients[0]
+def erfc(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """1 - erf(self), exact to the last places where that is tiny."""
+    return blockwise(xp, _erfc, out, self)
+
+
+def _erfc(xp: ModuleType, x: Array) -> Array:
+    size = xp.abs(x)
+    result = size.copy()
+
+    def near_zero(v: Array) -> Array:
+        rest = v * ratio(_ERF_NEAR_ZERO, v * v)
+        return xp.where(v < 0.25, 1 - (v + rest), 0.5 - ((v - 0.5) + rest))
+
+    def near_one(v: Array) -> Array:
+        value = ratio(_ERF_NEAR_ONE, xp.abs(v) - 1)
+        return xp.where(v > 0, (1 - _ERF_AT_ONE) - value, (1 + _ERF_AT_ONE) + value)
+
+    def tail(v: Array) -> Array:
+        value = _erfc_tail(xp, xp.minimum(xp.abs(v), 30))
+        return xp.where(v > 0, value, 2 - value)
+
+    put_where(xp, result, size < 0.84375, near_zero, x)
+    put_where(xp, result, (size >= 0.84375) & (size < 1.25), near_one, x)
+    put_where(xp, result, size >= 1.25, tail, x)
+    return result
+
+
+def _erfc_tail(xp: ModuleType, v: Array) -> Array:
+    """erfc from 1.25 on. The square of `v` is taken of its upper half, exactly, and the rest apart."""
+    split = v * (2.0**27 + 1 if v.dtype.itemsize == 8 else 2.0**12 + 1)
+    upper = split - (split - v)
+    return xp.exp(-upper * upper - 0.5625) * xp.exp((upper - v) * (upper + v) + _tail_exponent(xp, v)) / v
+
+
+def _tail_exponent(xp: ModuleType, v: Array) -> Array:
+    inverse = 1 / (v * v)
+    result = xp.empty_like(v)
+    put_where(xp, result, v < 1 / 0.35, lambda w: ratio(_ERF_MIDDLE, w), inverse)
+    put_where(xp, result, v >= 1 / 0.35, lambda w: ratio(_ERF_TAIL, w), inverse)
+    return result
+
+
+def erfcx(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """exp(self²) erfc(self)."""
+    return blockwise(xp, _erfcx, out, self)
+
+
+def _erfcx(xp: ModuleType, x: Array) -> Array:
+    result = x.copy()
+    put_where(xp, result, x < 1.25, lambda v: xp.exp(v * v) * _erfc(xp, v), x)
+    put_where(xp, result, x >= 1.25, lambda v: xp.exp(_tail_exponent(xp, v) - 0.5625) / v, x)
+    return result
+
+
+def log_ndtr(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The logarithm of the normal distribution function."""
+    return blockwise(xp, _log_ndtr, out, self)
+
+
+def _log_ndtr(xp: ModuleType, x: Array) -> Array:
+    t = x * _SQRT_HALF
+    result = t.copy()
+    put_where(xp, result, x < -1, lambda v: xp.log(0.5 * _erfcx(xp, -v)) - v * v, t)
+    put_where(xp, result, x >= -1, lambda v: xp.log1p(-0.5 * _erfc(xp, v)), t)
+    return result
+
+
+def erfinv(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The inverse of erf: infinite at -1 and 1, NaN beyond."""
+    return blockwise(xp, lambda xp, y: _SQRT_HALF * _quantile(xp, 0.5 * y, 0.5 * (1 - xp.abs(y))), out, self)
+
+
+def ndtri(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The inverse of the normal distribution function: infinite at 0 and 1, NaN beyond."""
+    return blockwise(xp, lambda xp, p: _quantile(xp, p - 0.5, xp.minimum(p, 1 - p)), out, self)
+
+
+def _quantile(xp: ModuleType, distance: Array, tail: Array) -> Array:
+    """Where the distribution function is 0.5 + `distance`, and `tail` is what it lacks to 0 or 1."""
+    size = xp.abs(distance)
+    root = xp.sqrt(-xp.log(tail))
+    result = xp.full_like(distance, math.nan)
+    put_where(xp, result, size <= 0.425, lambda q: q * ratio(_QUANTILE_CENTRE, 0.180625 - q * q), size)
+    put_where(xp, result, (size > 0.425) & (root <= 5), lambda r: ratio(_QUANTILE_TAIL, r - 1.6), root)
+    put_where(xp, result, (size > 0.425) & (root > 5), lambda r: ratio(_QUANTILE_FAR, r - 5), root)
+    result[tail == 0] = math.inf
+    return xp.copysign(result, distance)

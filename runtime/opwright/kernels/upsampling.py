@@ -51,7 +51,8 @@ def _resized(
     is_last = has_channels_last(self)
     result = xp.moveaxis(self, 1, -1) if is_last else self
     compute = float64 if self.dtype == float64 else float32
-    for dim, (size, scale) in enumerate(zip(output_size, scales, strict=True), 1 if is_last else 2):
+    sizes = list(enumerate(zip(output_size, scales, strict=True), 1 if is_last else 2))
+    for dim, (size, scale) in reversed(sizes):  # whole rows are taken fastest, and the last steps take the most
         result = _along(xp, result, dim, taps(result.shape[dim], size, scale, compute))
     return xp.moveaxis(result, -1, 1) if is_last else result
 

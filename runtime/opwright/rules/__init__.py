@@ -11,6 +11,7 @@ from opwright.rules.embedding import embedding
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
+from opwright.rules.linear_algebra import coefficients, decomposed, lu_solution, not_computed, qr, solution, svd
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
@@ -42,7 +43,7 @@ from opwright.rules.pointwise import (
     scaled,
     where,
 )
-from opwright.rules.products import addmm, gufunc
+from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
 from opwright.rules.random import binomial, multinomial
 from opwright.rules.rearranging import (
     block_diagonal,
@@ -67,7 +68,8 @@ from opwright.rules.windows import adaptive_pool, col2im, im2col, pool
 
 __all__ = [
     "adaptive_pool",
-    "addmm",
+    "added_outer",
+    "added_product",
     "arange",
     "batch_norm",
     "batch_norm_statistics",
@@ -78,9 +80,12 @@ __all__ = [
     "cat",
     "channels_from_pixels",
     "class_loss",
+    "coefficients",
     "col2im",
     "complex_of",
     "convolution",
+    "cross",
+    "decomposed",
     "dropout_mask",
     "embedding",
     "empty",
@@ -110,6 +115,7 @@ __all__ = [
     "linspace",
     "loss",
     "loss_like_self",
+    "lu_solution",
     "margin_loss",
     "masked",
     "masked_scattered",
@@ -121,6 +127,7 @@ __all__ = [
     "native_dropout",
     "norm",
     "normalized",
+    "not_computed",
     "overlaid",
     "overwritten",
     "padded",
@@ -130,6 +137,7 @@ __all__ = [
     "power_of_number",
     "power_to_number",
     "put",
+    "qr",
     "reduce",
     "reflected",
     "repeated",
@@ -142,10 +150,13 @@ __all__ = [
     "scattered",
     "searchsorted",
     "shuffled",
+    "solution",
     "sort",
     "stack",
+    "svd",
     "taken",
     "topk",
+    "trace",
     "triangle",
     "triangle_indices",
     "upsample",

@@ -41,12 +41,12 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
         )
     for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and each.shape != last:
+        if each is not None and not layouts.same_shape(each.shape, last):
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(each.shape)} "
                 f"and normalized_shape = {list(last)}"
             )
-    if input.ndim < len(last) or input.shape[input.ndim - len(last) :] != last:
+    if input.ndim < len(last) or not layouts.same_shape(input.shape[input.ndim - len(last) :], last):
         raise RuntimeError(
             f"Given normalized_shape={list(last)}, expected input with shape [*, {', '.join(map(str, last))}], "
             f"but got input of size{list(input.shape)}"

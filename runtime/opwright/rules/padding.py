@@ -10,7 +10,8 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype
 from opwright.layouts import Shape
 from opwright.metadata import Form, Plan
-from opwright.operands import check_accepted, kept_strides_of, suggested_strides
+from opwright.operands import check_accepted, kept_strides_of
+from opwright.rules.memory_formats import suggested_strides
 
 
 def padded(self: Any, pad: Sequence[int]) -> Plan:
@@ -24,7 +25,7 @@ def padded(self: Any, pad: Sequence[int]) -> Plan:
         # PyTorch clones a view of what is left, which keeps the order of the strides.
         strides = kept_strides_of(shape, element_strides(self))
     else:
-        strides = suggested_strides(self, shape)
+        strides = suggested_strides(shape, self)
     return Plan(Form(shape, strides, as_dtype(self.dtype)), (self,))
 
 
@@ -81,4 +82,4 @@ def _bordered(self: Any, padding: Sequence[int], spatial: int) -> Plan:
     shape = padded_shape(self.shape, padding)
     if any(size < 1 for size in shape[-spatial:]):
         raise RuntimeError(f"padding {list(padding)} leaves nothing of shape {list(self.shape)}")
-    return Plan(Form(shape, suggested_strides(self, shape), as_dtype(self.dtype)), (self,))
+    return Plan(Form(shape, suggested_strides(shape, self), as_dtype(self.dtype)), (self,))

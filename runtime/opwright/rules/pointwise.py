@@ -49,8 +49,9 @@ def pointwise(
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
     `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` replaces the promoted
     dtype. `exact_scalars`: 0-dim operands and numbers are not rounded to half first (`mul`, `div`). `accepts` lists
-    what the promoted dtype may be (words of `bool integer floating complex`), `accepts_operands` what every operand's
-    may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers or None.
+    what the promoted dtype may be (`bool integer floating complex`, or floating dtypes by name), `accepts_operands`
+    what every operand's may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers
+    or None.
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
     key: list[Any] = [kind, dtype, exact_scalars, accepts, accepts_operands]
@@ -146,7 +147,7 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
     return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
 
 
-def same_dtypes(*operands: Any, accepts: str | None = None) -> Plan:
+def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None) -> Plan:
     """`pointwise`, of operands that must have one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
 
     Raises RuntimeError where dtypes differ.
@@ -170,7 +171,7 @@ def scaled(self: Any, other: Any) -> Plan:
     return Plan(form, (self, other))
 
 
-def complex_of(real: Any, imag: Any, *, accepts: str) -> Plan:
+def complex_of(real: Any, imag: Any, *, accepts: DtypeKinds) -> Plan:
     """A complex number of two real ones, of the dtypes in `accepts`. Raises RuntimeError where these differ."""
     if real.dtype != imag.dtype or str(real.dtype) not in accepts.split():
         raise RuntimeError(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opwright import layouts
 from opwright.annotations import CoreDimensions, DtypeKinds
-from opwright.dtypes import as_dtype, opmath
+from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, int64, opmath
+from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+from opwright.rules.pointwise import pointwise
 
 _known = Forms()
+_added = Forms()
 
 
 def gufunc(
@@ -70,15 +73,89 @@ def _core_dimensions(signature: str) -> tuple[tuple[tuple[str, ...], ...], tuple
     return groups, tuple(name for name in output.strip("()").split(",") if name)
 
 
-def addmm(self: Any, mat1: Any, mat2: Any) -> Plan:
-    """A matrix product plus `self`, which broadcasts to it."""
-    product = gufunc("(m,k),(k,n)->(m,n)", mat1, mat2, accepts="integer floating complex", batched=False)
-    if self.dtype != mat1.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {self.dtype} and {mat2.dtype}")
-    if layouts.broadcast_shapes([self.shape, product.shape]) != product.shape:
-        raise RuntimeError(
-            f"The expanded size of the tensor {list(product.shape)} must match the existing size {list(self.shape)}"
-        )
-    form = product.form
-    casts = (self.dtype is not form.compute,) * 3
-    return Plan(Form(form.shape, form.strides, form.dtype, form.common, form.compute, None, casts), (self, mat1, mat2))
+def added_product(signature: str, self: Any, first: Any, second: Any) -> Plan:
+    """A product, as `gufunc` has it, plus `self`, which broadcasts to it. A dimension named in both factors and not
+    in the result is summed over.
+
+    Raises RuntimeError where shapes or dtypes do not fit.
+    """
+    key = (signature, self.shape, self.dtype, first.shape, first.dtype, second.shape, second.dtype)
+    form = _added.get(key)
+    if form is None:
+        product = gufunc(signature, first, second, accepts="integer floating complex", batched=False).form
+        if self.dtype != first.dtype:
+            raise RuntimeError(f"expected operands of one dtype, but got: {self.dtype} != {first.dtype}")
+        _check_expands(self.shape, product.shape)
+        casts = (product.compute is not product.dtype,) * 3
+        form = Form(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
+        _added.keep(key, form)
+    return Plan(form, (self, first, second))
+
+
+def _check_expands(shape: Shape, wanted: Shape) -> None:
+    if len(shape) > len(wanted) or any(
+        size not in (1, want) for size, want in zip(reversed(shape), reversed(wanted), strict=False)
+    ):
+        raise RuntimeError(f"The expanded size of the tensor {list(wanted)} must match the existing size {list(shape)}")
+
+
+class _Operand(NamedTuple):
+    """What a rule reads of an array, of one that is not there."""
+
+    shape: Shape
+    strides: Shape  # in bytes, as arrays have them
+    dtype: DType
+    ndim: int = 2
+
+
+def added_outer(self: Any, vec1: Any, vec2: Any) -> Plan:
+    """`self` plus the products of all pairs of two vectors' elements: promoted and laid out as pointwise results are.
+    Raises RuntimeError for operands that are no vectors, or a `self` that does not fit."""
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    shape = (vec1.shape[0], vec2.shape[0])
+    _check_expands(self.shape, shape)
+    missing = 2 - self.ndim
+    strides = (0,) * missing + tuple(
+        0 if size == 1 and want != 1 else stride
+        for size, stride, want in zip(self.shape, self.strides, shape[missing:], strict=True)
+    )
+    column = _Operand((shape[0], 1), (vec1.strides[0], 0), vec1.dtype)
+    row = _Operand((1, shape[1]), (0, vec2.strides[0]), vec2.dtype)
+    form = pointwise(_Operand(shape, strides, self.dtype), column, row, kind="no_opmath").form
+    casts = tuple(operand.dtype is not form.compute for operand in (self, vec1, vec2))
+    own = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, casts)
+    return Plan(own, (self, vec1, vec2))
+
+
+def cross(self: Any, other: Any, dim: int) -> Plan:
+    """The vector product along `dim`; the other dimensions broadcast, and the result is contiguous.
+
+    Raises RuntimeError where shapes or dtypes do not fit, IndexError for a dimension out of range.
+    """
+    if self.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if not self.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    place = layouts.wrap_dim(dim, self.ndim)
+    sizes = (self.shape[place], other.shape[place])
+    if sizes[0] != 3 or sizes[1] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected operands of one dtype, but got: {self.dtype} != {other.dtype}")
+    shape = layouts.broadcast_shapes([self.shape, other.shape])
+    dtype = as_dtype(self.dtype)
+    check_accepted("integer floating complex", dtype)
+    return Plan(Form(shape, layouts.contiguous_strides(shape), dtype), (self, other))
+
+
+def trace(self: Any) -> Plan:
+    """The sum of a matrix's diagonal: 0-dim, int64 for integers. Raises RuntimeError for what is no matrix."""
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    given = as_dtype(self.dtype)
+    check_accepted("integer floating complex", given)
+    common = given if given in FLOATING or given in COMPLEX else int64
+    compute = opmath(common)
+    return Plan(Form((), (), common, common, compute, None, (given is not compute,)), (self,))

@@ -10,9 +10,10 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype
 from opwright.layouts import Shape
 from opwright.metadata import Form, Plan
-from opwright.operands import kept_strides, suggested_strides
+from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty
+from opwright.rules.memory_formats import suggested_strides
 
 
 def flipped(self: Any, dims: Sequence[int]) -> Plan:
@@ -35,7 +36,7 @@ def rolled(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Plan:
         raise IndexError(f"roll: dims {list(dims)} of a 0-dim tensor")
     for dim in dims:
         layouts.wrap_dim(dim, self.ndim)
-    return _plan(self, self.shape, suggested_strides(self, self.shape) if dims else None)
+    return _plan(self, self.shape, suggested_strides(self.shape, self) if dims else None)
 
 
 def rotated(self: Any, k: int, dims: Sequence[int]) -> Plan:
@@ -163,7 +164,7 @@ def shuffled(self: Any, groups: int) -> Plan:
         raise RuntimeError(f"channel_shuffle: the number of groups must be positive, but is {groups}")
     if self.shape[1] % groups != 0:
         raise RuntimeError(f"channel_shuffle: {self.shape[1]} channels do not divide into {groups} groups")
-    return _plan(self, self.shape, suggested_strides(self, self.shape))
+    return _plan(self, self.shape, suggested_strides(self.shape, self))
 
 
 def pixels_from_channels(self: Any, factor: int) -> Plan:
@@ -172,7 +173,7 @@ def pixels_from_channels(self: Any, factor: int) -> Plan:
     if channels % (factor * factor) != 0:
         raise RuntimeError(f"pixel_shuffle: {channels} channels are no multiple of the square of factor {factor}")
     shape = (*self.shape[:-3], channels // (factor * factor), height * factor, width * factor)
-    return _plan(self, shape, suggested_strides(self, shape))
+    return _plan(self, shape, suggested_strides(shape, self))
 
 
 def channels_from_pixels(self: Any, factor: int) -> Plan:
@@ -182,7 +183,7 @@ def channels_from_pixels(self: Any, factor: int) -> Plan:
         if size % factor != 0:
             raise RuntimeError(f"pixel_unshuffle: {name} {size} is no multiple of factor {factor}")
     shape = (*self.shape[:-3], channels * factor * factor, height // factor, width // factor)
-    return _plan(self, shape, suggested_strides(self, shape))
+    return _plan(self, shape, suggested_strides(shape, self))
 
 
 def _image(self: Any, factor: int, name: str) -> Shape:

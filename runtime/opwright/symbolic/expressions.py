@@ -151,11 +151,23 @@ def polynomial(expr: Expr) -> dict[Expr, int]:
 
 def from_polynomial(coefficients: dict[Expr, int]) -> Expr:
     """The sum that `polynomial` takes apart."""
-    return sympy.Add(*[_scaled(monomial, factor) for monomial, factor in coefficients.items() if factor])
+    # Put together as sympy would, without its search for terms to collect: they are distinct.
+    summands = [
+        _scaled(monomial, factor) for monomial, factor in coefficients.items() if factor and monomial is not ONE
+    ]
+    if len(summands) > 1:
+        summands.sort(key=in_order)
+    shift = coefficients.get(ONE, 0)
+    if shift:
+        summands.insert(0, sympy.Integer(shift))
+    return sympy.Add._from_args(summands) if summands else ZERO
 
 
 def _scaled(monomial: Expr, factor: int) -> Expr:
-    return monomial if factor == 1 else sympy.Mul(sympy.Integer(factor), monomial)
+    if factor == 1:
+        return monomial
+    factors = monomial.args if monomial.is_Mul else (monomial,)
+    return sympy.Mul._from_args((sympy.Integer(factor), *factors))
 
 
 def add(*summands: Expr) -> Expr:

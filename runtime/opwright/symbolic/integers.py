@@ -115,16 +115,19 @@ def extreme(name: str, values: list[Expr], interval: IntervalOf) -> Expr:
     parts: list[Expr] = []
     for value in values:
         for each in value.arguments if isinstance(value, Call) and value.name == name else (value,):
-            if any(_reaches(name, other, each, interval) for other in parts):
-                continue
-            parts = [other for other in parts if not _reaches(name, each, other, interval)] + [each]
+            parts = _with_part(name, parts, each, interval)
     return parts[0] if len(parts) == 1 else Call(name, *sorted(parts, key=in_order))
 
 
-def _reaches(name: str, a: Expr, b: Expr, interval: IntervalOf) -> bool:
-    """Whether `b` never matters beside `a`."""
-    low, high = interval(subtract(a, b))
-    return low >= 0 if name == "Max" else high <= 0
+def _with_part(name: str, parts: list[Expr], added: Expr, interval: IntervalOf) -> list[Expr]:
+    kept = []
+    for part in parts:
+        low, high = interval(subtract(part, added))
+        if low >= 0 if name == "Max" else high <= 0:
+            return parts
+        if not (high <= 0 if name == "Max" else low >= 0):
+            kept.append(part)
+    return [*kept, added]
 
 
 def choose(condition: Expr, then: Expr, otherwise: Expr) -> Expr:

@@ -56,8 +56,8 @@ class Knowledge:
     def _find_interval(self, expr: Expr) -> Interval:
         if expr.is_Integer:
             return int(expr.p), int(expr.p)
-        primitive, factor, shift = split(expr)
-        if primitive != expr:
+        primitive, factor, shift = split(expr) if expr.is_Add or expr.is_Mul else (expr, 1, 0)
+        if primitive is not expr:
             low, high = ranges.times(self.interval(primitive), (factor, factor))
             return low + shift, high + shift
         return meet(self._natural(expr), self.bounds.get(expr, EVERYTHING))

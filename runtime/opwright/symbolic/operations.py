@@ -137,8 +137,8 @@ class Operations:
                     return self.number(int, arithmetic.negated(expr), hint)
                 case "abs":
                     return self.number(int, integers.absolute(expr, self.knowledge.interval), hint)
-                case "floor" | "ceil" | "trunc":
-                    return value
+                case "floor" | "ceil" | "trunc" | "round":
+                    return self.number(int, expr, hint)
             expr = arithmetic.as_float(expr)
             if name == "float":
                 return self.number(float, expr, hint)

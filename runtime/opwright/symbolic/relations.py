@@ -22,7 +22,6 @@ from opwright.symbolic.expressions import (
     from_polynomial,
     in_order,
     polynomial,
-    subtract,
 )
 
 _MIRRORED = {"le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -46,27 +45,37 @@ def linear(condition: Call) -> Linear:
 
 def compare(name: str, a: Expr, b: Expr) -> Expr:
     """`a OP b` in its one form; a truth value where the expressions alone tell."""
-    difference = subtract(a, b)
-    if difference.is_Integer:
-        return constant(_holds(name, int(difference.p), 0))
+    difference = polynomial(a)
+    for monomial, count in polynomial(b).items():
+        difference[monomial] = difference.get(monomial, 0) - count
+    shift = difference.pop(ONE, 0)
+    difference = {monomial: count for monomial, count in difference.items() if count}
+    if not difference:
+        return constant(_holds(name, shift, 0))
     offset = 0
     if name in ("lt", "gt"):
         name, offset = ("le", 1) if name == "lt" else ("ge", -1)
-    found = split(difference)
-    return _with_constant(found[0], name, found[1], -found[2] - offset)
+    factor = _factor(difference)
+    primitive = from_polynomial({monomial: count // factor for monomial, count in difference.items()})
+    return _with_constant(primitive, name, factor, -shift - offset)
 
 
 def split(expr: Expr) -> tuple[Expr, int, int]:
     """`expr` as `sum * factor + constant`, the sum primitive."""
     coefficients = polynomial(expr)
     shift = coefficients.pop(ONE, 0)
-    factor = math.gcd(*coefficients.values())
-    # The order of a sum's terms depends on their signs: it cannot say which one leads.
-    if coefficients[min(coefficients, key=in_order)] < 0:
-        factor = -factor
+    factor = _factor(coefficients)
     if factor == 1 and not shift:
         return expr, 1, 0
     return from_polynomial({each: count // factor for each, count in coefficients.items()}), factor, shift
+
+
+def _factor(coefficients: dict[Expr, int]) -> int:
+    """What makes a sum primitive: its coefficients' common divisor, of the sign of the one that leads."""
+    # The order of a sum's terms depends on their signs: it cannot say which one leads.
+    lead = min(coefficients, key=in_order) if len(coefficients) > 1 else next(iter(coefficients))
+    factor = math.gcd(*coefficients.values())
+    return factor if coefficients[lead] > 0 else -factor
 
 
 def _with_constant(sum: Expr, name: str, factor: int, bound: int) -> Expr:

@@ -196,7 +196,7 @@ class ShapeEnv:
         """`bool(condition)`."""
         known = self.truth(condition)
         if known is None:
-            # Frames: this one, SymBool.__bool__, who asks.
+            # Frames: this one, __bool__, who asks. Note [Undecided comparisons] in `layouts`.
             if "UNDECIDED_IS_FALSE" in sys._getframe(2).f_globals:
                 return False
             raise self._data_dependent(str(condition), condition.expr)

@@ -1,0 +1,213 @@
+"""Linear algebra that is made of decompositions. It sees Tensors, or plain arrays, of any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, as_dtype, float32, float64
+from opwright.errors import DispatchError
+from opwright.operands import check_matrices, check_square
+
+Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+
+
+def _adjoint(operand: Operand) -> Operand:
+    return opwright.ops.aten.conj(opwright.ops.aten.transpose(operand, -2, -1))
+
+
+# Inverses and systems of equations
+
+
+def linalg_inv(A: Operand) -> Operand:
+    """The inverse of square matrices. Raises LinAlgError where one has none."""
+    aten = opwright.ops.aten
+    inverse, info = aten.linalg_inv_ex(A)
+    aten._linalg_check_errors(info, "linalg.inv", is_matrix=len(A.shape) == 2)
+    return inverse
+
+
+def linalg_solve_ex(A: Operand, B: Operand, left: bool, check_errors: bool) -> tuple[Operand, Operand]:
+    """X of A @ X = B, or of X @ A = B, and which pivot was zero."""
+    found = opwright.ops.aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
+    return found[0], found[3]
+
+
+def linalg_solve(A: Operand, B: Operand, left: bool) -> Operand:
+    """X of A @ X = B, or of X @ A = B. Raises LinAlgError where A is singular."""
+    aten = opwright.ops.aten
+    result, info = aten.linalg_solve_ex(A, B, left=left)
+    aten._linalg_check_errors(info, "torch.linalg.solve", is_matrix=len(A.shape) == 2)
+    return result
+
+
+def linalg_tensorinv(self: Operand, ind: int) -> Operand:
+    """The inverse as tensors of a tensor whose first `ind` dimensions have as many elements as the rest."""
+    aten = opwright.ops.aten
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    first, rest = list(self.shape[:ind]), list(self.shape[ind:])
+    rows, columns = prod(first), prod(rest)
+    if rows != columns:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
+        )
+    inverse, info = aten.linalg_inv_ex(aten.reshape(self, [columns, rows]))
+    aten._linalg_check_errors(info, "inv", is_matrix=True)
+    return aten.reshape(inverse, [*rest, *first])
+
+
+def linalg_tensorsolve(self: Operand, other: Operand, dims: Sequence[int] | None) -> Operand:
+    """X with tensordot(self, X) = other, over all dimensions of X; `dims` of self are moved to its end first."""
+    aten = opwright.ops.aten
+    if dims is not None:
+        self = aten.movedim(self, list(dims), list(range(len(self.shape) - len(dims), len(self.shape))))
+    shape = list(self.shape[len(other.shape) :])
+    count = prod(shape)
+    if count != prod(other.shape):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {count} != {prod(other.shape)}"
+        )
+    result = aten.linalg_solve(aten.reshape(self, [count, count]), aten.reshape(other, [count]))
+    return aten.reshape(result, shape)
+
+
+# Determinants and factors
+
+
+def linalg_slogdet(A: Operand) -> tuple[Operand, Operand]:
+    """The sign and the logarithm of the absolute value of the determinants."""
+    found = opwright.ops.aten._linalg_slogdet(A)
+    return found[0], found[1]
+
+
+def logdet(self: Operand) -> Operand:
+    """The logarithm of the determinants: NaN where they are negative."""
+    aten = opwright.ops.aten
+    sign, size = aten.linalg_slogdet(self)
+    if as_dtype(self.dtype) in COMPLEX:
+        return aten.add(aten.log(sign), size)
+    return aten.where(aten.eq(sign, -1), float("nan"), size)
+
+
+def linalg_lu_factor(A: Operand, pivot: bool) -> tuple[Operand, Operand]:
+    """LU and pivots. Raises LinAlgError where U has a zero on its diagonal."""
+    aten = opwright.ops.aten
+    factors, pivots, info = aten.linalg_lu_factor_ex(A, pivot=pivot)
+    aten._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=len(A.shape) == 2)
+    return factors, pivots
+
+
+def linalg_cholesky(self: Operand, upper: bool) -> Operand:
+    """L with A = L @ L.mH, or U with A = U.mH @ U. Raises LinAlgError for what is not positive-definite."""
+    aten = opwright.ops.aten
+    factor, info = aten.linalg_cholesky_ex(self, upper=upper)
+    aten._linalg_check_errors(info, "linalg.cholesky", is_matrix=len(self.shape) == 2)
+    return factor
+
+
+def cholesky(self: Operand, upper: bool) -> Operand:
+    """`linalg_cholesky` under its older name."""
+    aten = opwright.ops.aten
+    check_square("cholesky", self)
+    if 0 in self.shape:
+        return aten.new_empty(self, list(self.shape))
+    factor, info = aten.linalg_cholesky_ex(self, upper=upper)
+    aten._linalg_check_errors(info, "cholesky", is_matrix=len(self.shape) == 2)
+    return factor
+
+
+def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, Operand]:
+    """U, S and V with A = U @ diag(S) @ V.mH; without `compute_uv`, U and V are zeros."""
+    aten = opwright.ops.aten
+    check_matrices("linalg.svd", self)
+    if compute_uv:
+        u, s, vh = aten._linalg_svd(self, not some, True)
+        return u, s, _adjoint(vh)
+    s = aten._linalg_svd(self, False, False)[1]
+    rows, columns = self.shape[-2:]
+    batch = list(self.shape[:-2])
+    u, vh = (aten.new_zeros(self, [*batch, size, size]) for size in (rows, columns))
+    return u, s, aten.transpose(vh, -2, -1)
+
+
+# Ranks and pseudo-inverses
+
+Tolerance = Any  # a tensor, a number, or None
+
+
+def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
+    """The Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
+
+    rtol is by default, where atol is not above zero, eps times the larger size. `hermitian`: the matrices are, and
+    eigenvalues serve.
+    """
+    aten = opwright.ops.aten
+    dtype = as_dtype(self.dtype)
+    if len(self.shape) < 2 or (dtype not in (float32, float64) and dtype not in COMPLEX):
+        raise DispatchError(
+            f"linalg.pinv({dtype}{list(self.shape)}): expected a tensor with 2 or more dimensions of float, double, "
+            "cfloat or cdouble types"
+        )
+    if 0 in self.shape:
+        return aten.new_empty(self, [*self.shape[:-2], self.shape[-1], self.shape[-2]])
+    if hermitian:
+        check_square("linalg.pinv", self)
+        signed, vectors = aten.linalg_eigh(self)
+        values = aten.abs(signed)
+    else:
+        left, values, right = aten.linalg_svd(self, False)
+        signed = values
+    largest = aten.amax(values, [-1], True)
+    bound = _bound(self, largest, atol, rtol)
+    inverted = aten.where(aten.gt(values, bound), aten.reciprocal(signed), aten.zeros_like(values))
+    inverted = aten.to(aten.unsqueeze(inverted, -2), dtype)
+    if hermitian:
+        return aten.matmul(aten.mul(vectors, inverted), _adjoint(vectors))
+    return aten.matmul(aten.mul(_adjoint(right), inverted), _adjoint(left))
+
+
+def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
+    """How many singular values (absolute eigenvalues where `hermitian`) are above max(atol, rtol * the largest one)."""
+    aten = opwright.ops.aten
+    check_matrices("torch.linalg.matrix_rank", self)
+    if hermitian:
+        check_square("linalg.matrix_rank", self)
+    batch = list(self.shape[:-2])
+    if 0 in self.shape:
+        return aten.new_zeros(self, batch, dtype=opwright.int64)
+    values = aten.abs(aten.linalg_eigvalsh(self)) if hermitian else aten.linalg_svdvals(self)
+    bound = _bound(self, aten.amax(values, [-1], True), atol, rtol)
+    return aten.sum(aten.gt(values, bound), [-1])
+
+
+def _bound(self: Operand, largest: Operand, atol: Tolerance, rtol: Tolerance) -> Operand:
+    """max(atol, rtol * largest), one for each matrix, in a last dimension of 1."""
+    aten = opwright.ops.aten
+    default = opwright.finfo(as_dtype(largest.dtype)).eps * _larger(*self.shape[-2:])
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if _is_array(tolerance) and as_dtype(tolerance.dtype) in COMPLEX:
+            raise RuntimeError(f"linalg: {name} tensor of complex type is not supported")
+    if rtol is None:
+        if _is_array(atol):
+            rtol = aten.where(aten.gt(atol, 0), 0.0, aten.full_like(atol, default))
+        else:
+            rtol = 0.0 if atol is not None and atol > 0 else default
+    relative = aten.mul(largest, aten.unsqueeze(rtol, -1) if _is_array(rtol) else rtol)
+    if atol is None:
+        return relative
+    if _is_array(atol):
+        return aten.maximum(aten.unsqueeze(atol, -1), relative)
+    return aten.clamp(relative, min=atol)
+
+
+def _is_array(tolerance: Tolerance) -> bool:
+    return hasattr(tolerance, "dtype")
+
+
+def _larger(first: int, second: int) -> int:
+    return second if first < second else first

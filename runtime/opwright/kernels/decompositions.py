@@ -1,0 +1,301 @@
+"""Decompositions of batches of matrices, and what is computed from them. The rules have checked the shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opwright.errors import LinAlgError
+from opwright.kernels import elimination
+
+Array = Any
+
+
+def check_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
+    """Raise LinAlgError for the first matrix whose `info` is not 0. `is_matrix`: there is no batch."""
+    failed = info.reshape(-1).nonzero()[0]
+    if not len(failed):
+        return
+    first = int(failed[0])
+    order = int(info.reshape(-1)[first])
+    batch = "" if is_matrix else f"(Batch element {first}): "
+    if "inv" in api_name:  # cholesky_inverse too
+        text = (
+            f"The diagonal element {order} is zero, the inversion could not be completed because the input matrix is "
+            "singular."
+        )
+    elif "cholesky" in api_name:
+        text = (
+            "The factorization could not be completed because the input is not positive-definite (the leading minor "
+            f"of order {order} is not positive-definite)."
+        )
+    elif "solve" in api_name:
+        text = "The solver failed because the input matrix is singular."
+    else:
+        text = f"U[{order},{order}] is zero and using it on lu_solve would result in a division by zero."
+    raise LinAlgError(f"{api_name}: {batch}{text}")
+
+
+def _attempt(xp: ModuleType, function: Callable[..., Any], *args: Any) -> Any:
+    """The function's result, None where a matrix is singular: NumPy raises, CuPy gives what is not finite."""
+    try:
+        result = function(*args)
+    except np.linalg.LinAlgError:
+        return None
+    return result if xp is np or bool(xp.isfinite(result).all()) else None
+
+
+def _converged(operator: str, function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(
+            f"{operator}: The algorithm failed to converge because the input matrix is ill-conditioned or contained "
+            f"non-finite values ({error})"
+        ) from None
+
+
+# Inverses and systems
+
+
+def inverse_and_info(xp: ModuleType, A: Array, check_errors: bool) -> tuple[Array, Array]:
+    """`linalg_inv_ex`: the inverses, and 0 or the place of the first zero on the diagonal of U."""
+    transposed = _attempt(xp, xp.linalg.inv, A.swapaxes(-1, -2))  # so that the result has the strides of LAPACK's
+    if transposed is not None:
+        return transposed.swapaxes(-1, -2), xp.zeros(A.shape[:-2], "int32")
+    factors, _, order = elimination.factor(xp, A)
+    info = elimination.first_zero(xp, factors)
+    if check_errors:
+        check_factorizations(info, "linalg.inv_ex", A.ndim == 2)
+    return elimination.solve_factored(xp, factors, order, xp.eye(A.shape[-1], dtype=A.dtype)), info
+
+
+def solution_and_factors(
+    xp: ModuleType, A: Array, B: Array, left: bool, check_errors: bool
+) -> tuple[Array, Array, Array, Array]:
+    """`_linalg_solve_ex`: X with A @ X = B, or X @ A = B; LU, pivots and info of A."""
+    factors, pivots, order = elimination.factor(xp, A)
+    info = elimination.first_zero(xp, factors)
+    if check_errors:
+        check_factorizations(info, "torch.linalg.solve_ex", A.ndim == 2)
+    is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
+    columns = B[..., None] if is_vector else B
+    if left:
+        result = elimination.solve_factored(xp, factors, order, columns)
+    else:
+        result = _solve_transposed(xp, factors, order, columns.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return (result[..., 0] if is_vector else result), factors, pivots, info
+
+
+def _solve_transposed(xp: ModuleType, factors: Array, order: Array, B: Array) -> Array:
+    """X with A.T @ X = B: A.T is U.T @ L.T @ P."""
+    turned = factors.swapaxes(-1, -2)
+    rows = elimination.solve_triangle(xp, turned, elimination.solve_triangle(xp, turned, B, False, False), True, True)
+    back = xp.broadcast_to(xp.argsort(order, axis=-1), rows.shape[:-1])
+    return xp.take_along_axis(rows, back[..., None], axis=-2)
+
+
+def solve_triangular(xp: ModuleType, A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
+    """`linalg_solve_triangular`: X with A @ X = B, or X @ A = B, for one triangle of A."""
+    if left:
+        return elimination.solve_triangle(xp, A, B, upper, unitriangular)
+    turned = elimination.solve_triangle(xp, A.swapaxes(-1, -2), B.swapaxes(-1, -2), not upper, unitriangular)
+    return turned.swapaxes(-1, -2)
+
+
+def solve_transposed_triangular(
+    xp: ModuleType, self: Array, A: Array, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Array, Array]:
+    """`triangular_solve`: the solution, and A as it was used."""
+    matrices = A.swapaxes(-1, -2) if transpose else A
+    solution = elimination.solve_triangle(xp, matrices, self, upper is not transpose, unitriangular)
+    return solution, xp.broadcast_to(A, (*solution.shape[:-2], *A.shape[-2:]))
+
+
+def solve_with_lu(xp: ModuleType, LU: Array, pivots: Array, B: Array, left: bool, adjoint: bool) -> Array:
+    """`linalg_lu_solve`: X with A @ X = B, or X @ A = B, from the factors of A, or of its adjoint."""
+    order = row_order(xp, pivots, LU.shape[-1])
+    if left:
+        if not adjoint:
+            return elimination.solve_factored(xp, LU, order, B)
+        return _solve_transposed(xp, LU.conj(), order, B)
+    turned = B.swapaxes(-1, -2)
+    if adjoint:
+        result = elimination.solve_factored(xp, LU.conj(), order, turned)
+    else:
+        result = _solve_transposed(xp, LU, order, turned)
+    return result.swapaxes(-1, -2)
+
+
+def row_order(xp: ModuleType, pivots: Array, rows: int) -> Array:
+    """The rows in the order in which the swaps of `pivots` leave them."""
+    order = xp.tile(xp.arange(rows), (*pivots.shape[:-1], 1))
+    for place in range(pivots.shape[-1]):
+        other = pivots[..., place, None].astype("int64") - 1
+        found = xp.take_along_axis(order, other, axis=-1)
+        xp.put_along_axis(order, other, order[..., place, None].copy(), axis=-1)
+        order[..., place, None] = found
+    return order
+
+
+def solve_with_cholesky(xp: ModuleType, self: Array, input2: Array, upper: bool) -> Array:
+    """`cholesky_solve`: X with A @ X = B, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U."""
+    adjoint = input2.conj().swapaxes(-1, -2)
+    lower, other = (adjoint, input2) if upper else (input2, adjoint)
+    return elimination.solve_triangle(xp, other, elimination.solve_triangle(xp, lower, self, False, False), True, False)
+
+
+def inverse_of_cholesky(xp: ModuleType, self: Array, upper: bool) -> Array:
+    """`cholesky_inverse`: the inverse of A, from a triangle L with A = L @ L.mH, or U with A = U.mH @ U."""
+    check_factorizations(elimination.first_zero(xp, self), "cholesky_inverse", self.ndim == 2)
+    return solve_with_cholesky(xp, xp.eye(self.shape[-1], dtype=self.dtype), self, upper)
+
+
+# Determinants
+
+
+def _factors_of_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array]:
+    """LU and pivots of A, or of its transpose, which has the same determinant, where PyTorch factors that."""
+    is_turned = A.dtype.kind == "f" and A.flags.c_contiguous
+    factors, pivots, _ = elimination.factor(xp, A.swapaxes(-1, -2) if is_turned else A)
+    return factors, pivots
+
+
+def determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array]:
+    """`_linalg_det`: the determinants, LU and pivots."""
+    factors, pivots = _factors_of_determinant(xp, A)
+    with np.errstate(all="ignore"):
+        product = xp.diagonal(factors, axis1=-2, axis2=-1).prod(axis=-1)
+    return xp.where(elimination.is_odd(xp, pivots), -product, product), factors, pivots
+
+
+def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Array]:
+    """`_linalg_slogdet`: the sign and the logarithm of the absolute value of the determinants, LU and pivots."""
+    factors, pivots = _factors_of_determinant(xp, A)
+    diagonal = xp.diagonal(factors, axis1=-2, axis2=-1)
+    size = xp.abs(diagonal)
+    signs = diagonal / xp.where(size == 0, 1, size) if A.dtype.kind == "c" else xp.sign(diagonal)
+    sign = signs.prod(axis=-1)
+    return xp.where(elimination.is_odd(xp, pivots), -sign, sign), xp.log(size).sum(axis=-1), factors, pivots
+
+
+# Triangular factors
+
+
+def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
+    """`linalg_lu_factor_ex`: LU, pivots, and 0 or the place of the first zero on the diagonal of U."""
+    _check_pivot(A, pivot)
+    factors, pivots, _ = elimination.factor(xp, A)
+    info = elimination.first_zero(xp, factors)
+    if check_errors:
+        check_factorizations(info, "torch.linalg.lu_factor_ex", A.ndim == 2)
+    return factors, pivots, info
+
+
+def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
+    """`linalg_lu`: P, L and U with A = P @ L @ U."""
+    _check_pivot(A, pivot)
+    rows, columns = A.shape[-2:]
+    count = min(rows, columns)
+    factors, _, order = elimination.factor(xp, A)
+    permutation = (xp.arange(rows)[:, None] == order[..., None, :]).astype(A.dtype)
+    lower = xp.tril(factors[..., :count], -1) + xp.eye(rows, count, dtype=A.dtype)
+    upper = xp.triu(factors[..., :count, :])
+    return (permutation if pivot else xp.zeros(0, A.dtype)), lower, upper
+
+
+def _check_pivot(A: Array, pivot: bool) -> None:
+    if not pivot and A.size:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
+    """`linalg_cholesky_ex`: L with A = L @ L.mH, or U with A = U.mH @ U, from that triangle of A; and 0, or the order
+    of the first leading minor that is not positive-definite."""
+    matrices = self.conj().swapaxes(-1, -2) if upper else self
+    lower = _attempt(xp, xp.linalg.cholesky, matrices)
+    if lower is not None:
+        info = xp.zeros(self.shape[:-2], "int32")
+    else:
+        lower, info = _factored_as_far_as_possible(xp, matrices)
+        if check_errors:
+            check_factorizations(info, "linalg.cholesky_ex", self.ndim == 2)
+    return (lower.conj().swapaxes(-1, -2) if upper else lower), info
+
+
+def _factored_as_far_as_possible(xp: ModuleType, A: Array) -> tuple[Array, Array]:
+    """Column by column; a matrix that is not positive-definite keeps its elements from there on, as in LAPACK."""
+    result = xp.tril(A)
+    info = xp.zeros(A.shape[:-2], "int32")
+    for j in range(A.shape[-1]):
+        row = result[..., j, :j]
+        pivot = result[..., j, j].real - (row * row.conj()).real.sum(axis=-1)
+        # NaN is not positive either.
+        info = xp.where((info == 0) & ~(pivot > 0), j + 1, info).astype("int32")
+        good = info == 0
+        root = xp.sqrt(xp.where(pivot > 0, pivot, 1))
+        rest = result[..., j + 1 :, j] - (result[..., j + 1 :, :j] @ row.conj()[..., None])[..., 0]
+        result[..., j + 1 :, j] = xp.where(good[..., None], rest / root[..., None], result[..., j + 1 :, j])
+        failed_here = xp.where(info == j + 1, pivot, result[..., j, j])
+        result[..., j, j] = xp.where(good, root, failed_here)
+    return result, info
+
+
+def qr(xp: ModuleType, A: Array, mode: str) -> tuple[Array, Array]:
+    """`linalg_qr`: Q with orthonormal columns and an upper triangle R with A = Q @ R; no Q in mode `r`."""
+    if mode == "r":
+        return xp.zeros(0, A.dtype), xp.linalg.qr(A, mode="r")
+    q, r = xp.linalg.qr(A, mode=mode)
+    return q, r
+
+
+# Eigenvalues and singular values
+
+
+def eigh(xp: ModuleType, A: Array, UPLO: str, compute_v: bool) -> tuple[Array, Array]:
+    """`_linalg_eigh`: eigenvalues in ascending order, and eigenvectors as columns, of Hermitian matrices of which one
+    triangle is read."""
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    if not compute_v:
+        return _converged("linalg.eigh", xp.linalg.eigvalsh, A, UPLO.upper()), xp.zeros(0, A.dtype)
+    values, vectors = _converged("linalg.eigh", xp.linalg.eigh, A, UPLO.upper())
+    return values, vectors
+
+
+def eig(xp: ModuleType, self: Array) -> tuple[Array, Array]:
+    """`linalg_eig`: eigenvalues, and eigenvectors as columns. Raises RuntimeError for what is not finite."""
+    _check_finite(xp, self, "torch.linalg.eig")
+    values, vectors = _converged("linalg.eig", xp.linalg.eig, self)
+    return values, vectors
+
+
+def eigvals(xp: ModuleType, self: Array) -> Array:
+    """`linalg_eigvals`: eigenvalues. Raises RuntimeError for what is not finite."""
+    _check_finite(xp, self, "torch.linalg.eigvals")
+    return _converged("linalg.eig", xp.linalg.eigvals, self)
+
+
+def _check_finite(xp: ModuleType, self: Array, operator: str) -> None:
+    if not bool(xp.isfinite(self).all()):
+        raise RuntimeError(f"{operator}: input tensor should not contain infs or NaNs.")
+
+
+def singular_value_decomposition(
+    xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
+) -> tuple[Array, Array, Array]:
+    """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`."""
+    if driver is not None and A.size:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
+    if not compute_uv:
+        none = xp.zeros(0, A.dtype)
+        return none, _converged("linalg.svd", _singular_values, xp, A), none
+    u, s, vh = _converged("linalg.svd", xp.linalg.svd, A, full_matrices)
+    return u, s, vh
+
+
+def _singular_values(xp: ModuleType, A: Array) -> Array:
+    return xp.linalg.svd(A, compute_uv=False)

@@ -1,0 +1,247 @@
+"""The logarithm of the gamma function, its derivatives, and the zeta function.
+
+Coefficients: rational functions through the Chebyshev nodes of their interval, computed with 60 digits. What is
+divided out has the zeros of the function, so that the relative error stays small beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any
+
+from opwright.kernels.approximation import blockwise, polynomial, put_where, ratio
+
+Array = Any
+
+# lgamma(x) / ((x - 1) (x - 2)) on [0.5, 3], of x - 0.5.
+_LGAMMA_NEAR = (
+    (
+        0.7631532572329334,
+        5.197402866996572,
+        14.304623655289717,
+        20.534439305967144,
+        16.597016191248077,
+        7.635220030557953,
+        1.936489597882256,
+        0.2505890390344944,
+        0.014212583612458805,
+        0.0002519794925845993,
+        2.848225355329543e-07,
+    ),
+    (
+        1.0,
+        7.574285803827271,
+        23.589146133255017,
+        39.17519506656884,
+        37.71396392325835,
+        21.503027543391276,
+        7.15366592599484,
+        1.3237725618692127,
+        0.1243300373787101,
+        0.004985761639825963,
+        5.730802493798955e-05,
+    ),
+)
+# lgamma(x) on [3, 8], of x - 3.
+_LGAMMA_MIDDLE = (
+    (
+        0.6931471805599453,
+        1.6320110548537723,
+        1.423619925531502,
+        0.6068836793693172,
+        0.1379627215440057,
+        0.01685269163832814,
+        0.0010458701204505798,
+        2.8508459020662262e-05,
+        2.365125538789178e-07,
+    ),
+    (
+        1.0,
+        1.0231978714569236,
+        0.40678507037003614,
+        0.0795596899625723,
+        0.00800020978813803,
+        0.00039402655260299425,
+        8.126501478174251e-06,
+        4.5488765527882823e-08,
+        -2.3917808078553147e-11,
+    ),
+)
+# Stirling's series, of 1 / x².
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_HALF_LOG_2PI = 0.9189385332046727
+
+# digamma(x) / (x - its zero) on [1, 8], of x - 1; the zero as a sum of two numbers.
+_DIGAMMA = (
+    (
+        1.2503801375034052,
+        2.1824133644023003,
+        1.452583037134508,
+        0.4781593947626507,
+        0.0838578714447671,
+        0.007828020443433722,
+        0.00036603290836177964,
+        7.420096618195445e-06,
+        4.628095355160578e-08,
+        1.4733536951457843e-11,
+    ),
+    (
+        1.0,
+        2.4289467130117504,
+        2.2202203237605125,
+        1.0097747891094164,
+        0.2507062656892972,
+        0.03472039447836512,
+        0.0026124765363473223,
+        9.875135845843727e-05,
+        1.5899202469738136e-06,
+        7.349204873037012e-09,
+    ),
+)
+_DIGAMMA_ZERO = (1.4616321449683622, 9.549995429965697e-17)
+_DIGAMMA_TAIL = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+
+# (2k)! / B(2k), the divisors of the Euler-Maclaurin formula.
+_ZETA = (
+    12.0,
+    -720.0,
+    30240.0,
+    -1209600.0,
+    47900160.0,
+    -1892437580.3183792,
+    74724249600.0,
+    -2950130727918.164,
+    116467828143500.67,
+    -4597978722407473.0,
+    1.8152105401943546e17,
+    -7.166165256175667e18,
+)
+
+
+def lgamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The logarithm of the absolute value of the gamma function; infinite at 0, -1, -2, …"""
+    return blockwise(xp, _lgamma, out, self)
+
+
+def _lgamma(xp: ModuleType, x: Array) -> Array:
+    reflected = x < 0.5
+    y = xp.where(reflected, 1 - x, x)
+    result = _lgamma_from_half(xp, y)
+    put_where(xp, result, reflected, lambda low, value: _reflected_lgamma(xp, low, value), x, result)
+    result[xp.isinf(x)] = math.inf
+    return result
+
+
+def _lgamma_from_half(xp: ModuleType, y: Array) -> Array:
+    result = xp.full_like(y, math.nan)
+    put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(_LGAMMA_NEAR, v - 0.5), y)
+    put_where(xp, result, (y >= 3) & (y < 8), lambda v: ratio(_LGAMMA_MIDDLE, v - 3), y)
+    put_where(xp, result, y >= 8, lambda v: _stirling(xp, v), y)
+    return result
+
+
+def _stirling(xp: ModuleType, v: Array) -> Array:
+    inverse = 1 / v
+    return (v - 0.5) * (xp.log(v) - 1) + (_HALF_LOG_2PI - 0.5 + inverse * polynomial(_STIRLING, inverse * inverse))
+
+
+def _reflected_lgamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
+    sine = xp.abs(xp.sin(math.pi * (x - xp.rint(x))))
+    return xp.log(math.pi / sine) - at_1_less_x
+
+
+def digamma(xp: ModuleType, self: Array, out: Array | None = None) -> Array:
+    """The derivative of `lgamma`: infinite at the zeros, NaN at negative integers."""
+    return blockwise(xp, _digamma, out, self)
+
+
+def _digamma(xp: ModuleType, x: Array) -> Array:
+    y = xp.where(x < 0, 1 - x, x)
+    result = xp.full_like(y, math.nan)
+    put_where(xp, result, y < 1, lambda v: _digamma_near(v + 1) - 1 / v, y)
+    put_where(xp, result, (y >= 1) & (y < 8), _digamma_near, y)
+    put_where(xp, result, y >= 8, lambda v: _digamma_tail(xp, v), y)
+    put_where(xp, result, x < 0, lambda low, value: _reflected_digamma(xp, low, value), x, result)
+    return result
+
+
+def _digamma_near(v: Array) -> Array:
+    high, low = _DIGAMMA_ZERO
+    return ((v - v.dtype.type(high)) - (low + (high - float(v.dtype.type(high))))) * ratio(_DIGAMMA, v - 1)
+
+
+def _digamma_tail(xp: ModuleType, v: Array) -> Array:
+    inverse = 1 / v
+    square = inverse * inverse
+    return xp.log(v) - 0.5 * inverse - square * polynomial(_DIGAMMA_TAIL, square)
+
+
+def _reflected_digamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
+    distance = x - xp.rint(x)
+    poles = (distance == 0) | xp.isinf(x)
+    return xp.where(poles, math.nan, at_1_less_x - math.pi / xp.tan(math.pi * xp.where(poles, 0.5, distance)))
+
+
+def polygamma(xp: ModuleType, n: int, self: Array, out: Array | None = None) -> Array:
+    """The `n`-th derivative of `digamma`. Raises RuntimeError for a negative `n`."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return digamma(xp, self, out)
+    if n == 1:
+        return blockwise(xp, _trigamma, out, self)
+    factor = math.gamma(n + 1) if n < 171 else math.inf
+    sign = 1 if n % 2 else -1
+    return blockwise(xp, lambda xp, x: sign * factor * _zeta(xp, xp.full_like(x, n + 1), x), out, self)
+
+
+def _trigamma(xp: ModuleType, x: Array) -> Array:
+    reflected = x < 0.5
+    result = _zeta(xp, xp.full_like(x, 2), xp.where(reflected, 1 - x, x))
+    put_where(
+        xp,
+        result,
+        reflected,
+        lambda low, value: (math.pi / xp.sin(math.pi * (low - xp.rint(low)))) ** 2 - value,
+        x,
+        result,
+    )
+    return result
+
+
+def zeta(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
+    """Hurwitz's zeta function: the sum of `(other + k) ** -self` over k = 0, 1, 2, …"""
+    return blockwise(xp, _zeta, out, self, other)
+
+
+def _zeta(xp: ModuleType, s: Array, q: Array) -> Array:
+    is_pole = (q <= 0) & (q == xp.floor(q))
+    undefined = (s < 1) | xp.isnan(s) | xp.isnan(q) | ((q <= 0) & (s != xp.floor(s)))
+    infinite = (s == 1) | is_pole
+    plain = ~(undefined | infinite | xp.isinf(q))
+    result = xp.where(undefined & ~is_pole | (s < 1), math.nan, xp.where(infinite, math.inf, s.dtype.type(0)))
+    result[s == 1] = math.inf
+    put_where(xp, result, plain, lambda a, b: _euler_maclaurin(xp, a, b), s, q)
+    return result
+
+
+def _euler_maclaurin(xp: ModuleType, s: Array, q: Array) -> Array:
+    total, a, term = xp.zeros_like(q), q.copy(), xp.power(q, -s)
+    steps = 0
+    while steps < 9 or (a <= 9).any():
+        # Those that are past 9 wait for the others.
+        going = (a <= 9) | (steps < 9)
+        total += xp.where(going, term, 0)
+        a += going
+        term = xp.power(a, -s)
+        steps += 1
+    total += term * a / (s - 1) + 0.5 * term
+    factor = s.copy()
+    power = term / a
+    for k, divisor in enumerate(_ZETA):
+        added = factor * power / divisor
+        total += xp.where(power == 0, 0, added)
+        factor = factor * ((s + (2 * k + 1)) * (s + (2 * k + 2)))
+        power = power / (a * a)
+    return total

@@ -1,0 +1,71 @@
+"""The operators `linalg_*` under the names that `torch.linalg` has."""
+
+from __future__ import annotations
+
+from opwright.errors import LinAlgError
+from opwright_aten.ops import linalg_cholesky as cholesky
+from opwright_aten.ops import linalg_cholesky_ex as cholesky_ex
+from opwright_aten.ops import linalg_cross as cross
+from opwright_aten.ops import linalg_det as det
+from opwright_aten.ops import linalg_diagonal as diagonal
+from opwright_aten.ops import linalg_eig as eig
+from opwright_aten.ops import linalg_eigh as eigh
+from opwright_aten.ops import linalg_eigvals as eigvals
+from opwright_aten.ops import linalg_eigvalsh as eigvalsh
+from opwright_aten.ops import linalg_inv as inv
+from opwright_aten.ops import linalg_inv_ex as inv_ex
+from opwright_aten.ops import linalg_lu as lu
+from opwright_aten.ops import linalg_lu_factor as lu_factor
+from opwright_aten.ops import linalg_lu_factor_ex as lu_factor_ex
+from opwright_aten.ops import linalg_lu_solve as lu_solve
+from opwright_aten.ops import linalg_matmul as matmul
+from opwright_aten.ops import linalg_matrix_power as matrix_power
+from opwright_aten.ops import linalg_matrix_rank as matrix_rank
+from opwright_aten.ops import linalg_multi_dot as multi_dot
+from opwright_aten.ops import linalg_pinv as pinv
+from opwright_aten.ops import linalg_qr as qr
+from opwright_aten.ops import linalg_slogdet as slogdet
+from opwright_aten.ops import linalg_solve as solve
+from opwright_aten.ops import linalg_solve_ex as solve_ex
+from opwright_aten.ops import linalg_solve_triangular as solve_triangular
+from opwright_aten.ops import linalg_svd as svd
+from opwright_aten.ops import linalg_svdvals as svdvals
+from opwright_aten.ops import linalg_tensorinv as tensorinv
+from opwright_aten.ops import linalg_tensorsolve as tensorsolve
+from opwright_aten.ops import linalg_vecdot as vecdot
+from opwright_aten.ops import linalg_vector_norm as vector_norm
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "inv_ex",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,0 +1,73 @@
+"""Dropout: when training, elements or whole channels become 0 with probability `p`, and the rest grows to make up for
+it. `inplace=True` writes the result into `input`."""
+
+from __future__ import annotations
+
+import warnings
+
+import opwright
+from opwright.nn.annotations import A
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+
+def dropout(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
+    """Elements dropped."""
+    _check_probability(p)
+    return opwright.dropout_(input, p, training) if inplace else opwright.dropout(input, p, training)
+
+
+def alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False) -> A:
+    """Elements set to the value that `selu` saturates at, so that mean and variance stay."""
+    _check_probability(p)
+    return opwright.alpha_dropout_(input, p, training) if inplace else opwright.alpha_dropout(input, p, training)
+
+
+def feature_alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False) -> A:
+    """`alpha_dropout` of whole channels."""
+    _check_probability(p)
+    if inplace:
+        return opwright.feature_alpha_dropout_(input, p, training)
+    return opwright.feature_alpha_dropout(input, p, training)
+
+
+def dropout1d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
+    """Channels of (N, C, L) or (C, L) dropped. Raises RuntimeError for other dimensions."""
+    _check_probability(p)
+    if len(input.shape) not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {len(input.shape)}D input.")
+    return _dropped_channels(input, p, training, inplace, len(input.shape) == 3)
+
+
+def dropout2d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
+    """Channels of (N, C, H, W) dropped; three dimensions are taken for (N, C, L), with a warning."""
+    _check_probability(p)
+    if len(input.shape) != 4:
+        warnings.warn(
+            f"dropout2d: Received a {len(input.shape)}-D input and took its second dimension for the channels; use "
+            "dropout1d or dropout",
+            stacklevel=2,
+        )
+    return _dropped_channels(input, p, training, inplace, True)
+
+
+def dropout3d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False) -> A:
+    """Channels of (N, C, D, H, W) or (C, D, H, W) dropped."""
+    _check_probability(p)
+    if len(input.shape) not in (4, 5):
+        warnings.warn(f"dropout3d: Received a {len(input.shape)}-D input; use dropout", stacklevel=2)
+    return _dropped_channels(input, p, training, inplace, len(input.shape) == 5)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped_channels(input: A, p: float, training: bool, inplace: bool, is_batch: bool) -> A:
+    batch = input if is_batch else opwright.unsqueeze(input, 0)
+    if inplace:
+        opwright.feature_dropout_(batch, p, training)
+        return input
+    result = opwright.feature_dropout(batch, p, training)
+    return result if is_batch else opwright.squeeze(result, 0)

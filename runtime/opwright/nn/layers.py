@@ -1,0 +1,113 @@
+"""Linear maps, embeddings, attention, and elements in other places."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import opwright
+from opwright.nn.annotations import A
+
+__all__ = [
+    "bilinear",
+    "channel_shuffle",
+    "embedding",
+    "gumbel_softmax",
+    "linear",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "scaled_dot_product_attention",
+]
+
+
+def linear(input: A, weight: A, bias: A | None = None) -> A:
+    """input @ weight.T + bias."""
+    return opwright.linear(input, weight, bias)
+
+
+def bilinear(input1: A, input2: A, weight: A, bias: A | None = None) -> A:
+    """input1 @ weight[k] @ input2 + bias for each k."""
+    return opwright.bilinear(input1, input2, weight, bias)
+
+
+def embedding(
+    input: A,
+    weight: A,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> A:
+    """The rows of `weight` that `input` names; those longer than `max_norm` are shortened in `weight` first.
+
+    Raises ValueError for a `padding_idx` that names no row.
+    """
+    rows = weight.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -rows <= padding_idx < rows:
+        raise ValueError(f"padding_idx must be within the {rows} embeddings, but is {padding_idx}")
+    elif padding_idx < 0:
+        padding_idx += rows
+    if max_norm is not None:
+        opwright.embedding_renorm_(weight, input, max_norm, norm_type)
+    return opwright.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def one_hot(tensor: A, num_classes: int = -1) -> A:
+    """1 at the class that an element names and 0 at all others, in a new last dimension."""
+    return opwright.one_hot(tensor, num_classes)
+
+
+def scaled_dot_product_attention(
+    query: A,
+    key: A,
+    value: A,
+    attn_mask: A | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> A:
+    """softmax(query @ key.T * scale + mask) @ value."""
+    return opwright.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
+
+
+def gumbel_softmax(logits: A, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> A:
+    """A sample from a categorical distribution, softened by the temperature `tau`; one-hot if `hard`."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    aten = opwright.ops.aten
+    drawn = aten.exponential_(aten.empty_like(logits, memory_format=opwright.contiguous_format))
+    noisy = opwright.div(opwright.sub(logits, opwright.log(drawn)), tau)
+    soft: A = opwright.softmax(noisy, dim)
+    if not hard:
+        return soft
+    chosen = opwright.argmax(soft, dim, True)
+    points = aten.zeros_like(logits, memory_format=opwright.contiguous_format)
+    return opwright.add(opwright.sub(opwright.scatter(points, dim, chosen, 1.0), soft), soft)
+
+
+def pad(input: A, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> A:
+    """More elements around the last dimensions: of one value, or "reflect", "replicate", "circular"."""
+    return opwright.pad(input, pad, mode, value)
+
+
+def pixel_shuffle(input: A, upscale_factor: int) -> A:
+    """(*, C * r * r, H, W) made (*, C, H * r, W * r)."""
+    return opwright.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input: A, downscale_factor: int) -> A:
+    """(*, C, H * r, W * r) made (*, C * r * r, H, W)."""
+    return opwright.pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: A, groups: int) -> A:
+    """The channels of the groups, one from each in turn."""
+    return opwright.channel_shuffle(input, groups)

@@ -1,0 +1,92 @@
+"""Normalisation by statistics of a batch, of examples, of groups, of layers and of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import opwright
+from opwright.nn.annotations import A
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+
+
+def batch_norm(
+    input: A,
+    running_mean: A | None,
+    running_var: A | None,
+    weight: A | None = None,
+    bias: A | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> A:
+    """Each channel normalised over the batch when training, which updates the running statistics, and by these else.
+
+    Raises ValueError where a channel has one value to train with, and for an `eps` that is not positive.
+    """
+    if training:
+        _check_values(list(input.shape))
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm eps must be {'positive' if training else 'non-negative'}, but got {eps}")
+    return opwright.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input: A,
+    running_mean: A | None = None,
+    running_var: A | None = None,
+    weight: A | None = None,
+    bias: A | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> A:
+    """Each channel of each example normalised by itself. Raises ValueError where it has one value."""
+    if use_input_stats and prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
+    return opwright.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+def group_norm(input: A, num_groups: int, weight: A | None = None, bias: A | None = None, eps: float = 1e-5) -> A:
+    """Groups of channels of each example normalised. Raises ValueError where a group has one value."""
+    if len(input.shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input.shape)}")
+    _check_values([input.shape[0] * input.shape[1] // num_groups, num_groups, *input.shape[2:]])
+    return opwright.group_norm(input, num_groups, weight, bias, eps, True)
+
+
+def _check_values(sizes: Sequence[int]) -> None:
+    if sizes[0] * prod(sizes[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(sizes)}")
+
+
+def layer_norm(
+    input: A, normalized_shape: Sequence[int], weight: A | None = None, bias: A | None = None, eps: float = 1e-5
+) -> A:
+    """The last dimensions, whose sizes are `normalized_shape`, normalised to mean 0 and variance 1."""
+    return opwright.layer_norm(input, normalized_shape, weight, bias, eps, True)
+
+
+def rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None = None, eps: float | None = None) -> A:
+    """The last dimensions divided by the root of their mean square."""
+    return opwright.rms_norm(input, normalized_shape, weight, eps)
+
+
+def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> A:
+    """Each value divided by a power of the mean square over `size` channels around its own."""
+    shape = list(input.shape)
+    if len(shape) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")
+    if 0 in shape:
+        return input
+    squares = opwright.mul(input, input)
+    if len(shape) == 3:
+        padded = opwright.pad(opwright.unsqueeze(squares, 1), [0, 0, size // 2, (size - 1) // 2])
+        means = opwright.squeeze(opwright.avg_pool2d(padded, [size, 1], 1), 1)
+    else:
+        volumes = opwright.ops.aten.view(squares, [shape[0], 1, shape[1], shape[2], -1])
+        padded = opwright.pad(volumes, [0, 0, 0, 0, size // 2, (size - 1) // 2])
+        means = opwright.squeeze(opwright.avg_pool3d(padded, [size, 1, 1], 1), 1)
+        means = opwright.ops.aten.view(means, shape)
+    return opwright.div(input, opwright.pow(opwright.add(opwright.mul(means, alpha), k), beta))

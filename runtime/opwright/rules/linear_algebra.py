@@ -1,0 +1,148 @@
+"""Decompositions and systems of equations: batches of matrices in the last two dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright import layouts
+from opwright.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
+from opwright.errors import DispatchError
+from opwright.layouts import Shape
+from opwright.metadata import Form, Forms, Plan
+from opwright.operands import check_inexact, check_matrices, check_square
+
+_decomposed = Forms()
+
+
+def decomposed(
+    operator: str, A: Any, sizes: str = "m,n", *, square: bool = True, kind: str = "default", columns: bool = False
+) -> Plan:
+    """A part of a decomposition of matrices of `m` rows and `n` columns, `k` the smaller of the two: of shape
+    `sizes` for each matrix, which is empty for one number.
+
+    `kind`: the dtype is that of A (`default`), `real` or `complex`, or `info` (int32). `columns`: each matrix is
+    column-major, as LAPACK leaves it. `operator` is what errors call it. Raises RuntimeError for what are no matrices,
+    or not square ones where `square`; DispatchError for other dtypes than single and double precision.
+    """
+    key = (operator, A.shape, A.dtype, sizes, square, kind, columns)
+    form = _decomposed.get(key)
+    if form is None:
+        (check_square if square else check_matrices)(operator, A)
+        dtype = _check_precision(operator, A)
+        rows, width = A.shape[-2:]
+        named = {"m": rows, "n": width, "k": rows if rows < width else width}
+        shape = (*A.shape[:-2], *(named[name] for name in sizes.split(",") if name))
+        form = _form(shape, _dtype_of(kind, dtype), columns)
+        _decomposed.keep(key, form)
+    return Plan(form, (A,))
+
+
+def not_computed(operator: str, A: Any, *, square: bool = True) -> Plan:
+    """In the place of a part that was not asked for: nothing, of the dtype of A. Raises what `decomposed` raises."""
+    given = decomposed(operator, A, square=square).form
+    return Plan(Form((0,), (1,), given.dtype), (A,))
+
+
+def _form(shape: Shape, dtype: DType, columns: bool, operands: int = 1) -> Form:
+    strides = column_strides(shape) if columns else layouts.contiguous_strides(shape)
+    return Form(shape, strides, dtype, casts=(False,) * operands)
+
+
+def column_strides(shape: Shape) -> Shape:
+    """The strides of contiguous batches of column-major matrices."""
+    *batch, columns, rows = layouts.contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
+    return (*batch, rows, columns)
+
+
+def _check_precision(operator: str, operand: Any) -> DType:
+    check_inexact(operator, operand)
+    dtype = as_dtype(operand.dtype)
+    if dtype not in (float32, float64, complex64, complex128):
+        raise DispatchError(f"{operator}: not implemented for {dtype}: low precision dtypes are not supported")
+    return dtype
+
+
+def _dtype_of(kind: str, dtype: DType) -> DType:
+    match kind:
+        case "default":
+            return dtype
+        case "real":
+            return to_real(dtype)
+        case "complex":
+            return dtype if dtype in COMPLEX else complex64 if dtype is float32 else complex128
+        case "info":
+            return int32
+    raise ValueError(f"{kind!r} is no kind of part")
+
+
+def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool = False, rows: bool = False) -> Plan:
+    """X of A @ X = B, or of X @ A = B: the batches broadcast, each matrix is column-major (row-major where `rows`).
+
+    `vectors`: B may be a vector, or a batch of as many as A has matrices. Raises RuntimeError for shapes or dtypes
+    that do not fit.
+    """
+    check_square(operator, A)
+    dtype = _check_precision(operator, A)
+    if B.dtype != A.dtype:
+        raise RuntimeError(f"{operator}: Expected A and B to have the same dtype, but found {A.dtype} and {B.dtype}")
+    is_vector = vectors and (B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]))
+    if not is_vector:
+        check_matrices(operator, B, "B")
+    shape = (*B.shape, 1) if is_vector else B.shape
+    size = A.shape[-1]
+    if shape[-2 if left else -1] != size:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{operator}: Incompatible shapes of A and B for the equation {equation} "
+            f"({size}x{size} and {shape[-2]}x{shape[-1]})"
+        )
+    batch = layouts.broadcast_shapes([shape[:-2], A.shape[:-2]])
+    whole = (*batch, *shape[-2:])[: -1 if is_vector else None]
+    # Batches of vectors are laid out as one matrix would be, as in PyTorch.
+    strides = layouts.contiguous_strides(whole) if rows or len(whole) < 2 else column_strides(whole)
+    return Plan(Form(whole, strides, dtype), (A, B))
+
+
+def coefficients(operator: str, A: Any, B: Any) -> Plan:
+    """A as it was used to solve a system: in the batch that A and B broadcast to, column-major."""
+    shape = solution(operator, A, B).shape
+    return Plan(_form((*shape[:-2], *A.shape[-2:]), as_dtype(A.dtype), True), (A, B))
+
+
+def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
+    """X of A @ X = B, or of X @ A = B, from the LU factors of A: row-major for the latter. Raises RuntimeError where
+    `pivots` do not belong to the factors."""
+    form = solution("linalg.lu_solve", LU, B, left, rows=not left).form
+    if pivots.dtype != int32:
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    return Plan(form, (LU, pivots, B))
+
+
+def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
+    """Q and R of each matrix, column-major. Raises RuntimeError for an unknown mode."""
+    check_matrices("linalg.qr", A)
+    match mode:
+        case "reduced":
+            q = decomposed("linalg.qr", A, "m,k", square=False, columns=True)
+        case "complete":
+            q = decomposed("linalg.qr", A, "m,m", square=False, columns=True)
+        case "r":
+            q = not_computed("linalg.qr", A, square=False)
+        case _:
+            raise RuntimeError(
+                f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+            )
+    return q, decomposed("linalg.qr", A, "m,n" if mode == "complete" else "k,n", square=False, columns=True)
+
+
+def svd(A: Any, full_matrices: bool, compute_uv: bool) -> tuple[Plan, Plan, Plan]:
+    """U, S and Vh of each matrix; U and Vh column-major, or nothing."""
+    values = decomposed("linalg.svd", A, "k", square=False, kind="real")
+    if not compute_uv:
+        nothing = not_computed("linalg.svd", A, square=False)
+        return nothing, values, nothing
+    left, right = ("m,m", "n,n") if full_matrices else ("m,k", "k,n")
+    u, vh = (decomposed("linalg.svd", A, sizes, square=False, columns=True) for sizes in (left, right))
+    return u, values, vh
