@@ -45,9 +45,7 @@ def main() -> None:
             x = layer(x, each)
         scores = F.linear(x, table)
     parameters = table.numel() + sum(w.numel() for each in layers for w in each.values())
-    print(
-        f"scores: {tuple(scores.shape)} {scores.dtype} on {scores.device}, {scores.nbytes / 1e9:.1f} GB if they were real"
-    )
+    print(f"scores: {tuple(scores.shape)} {scores.dtype} on {scores.device}, {scores.nbytes / 1e9:.1f} GB if real")
     print(f"parameters: {parameters / 1e6:.1f} million")
     print(f"memory for all of it: {tracemalloc.get_traced_memory()[1] / 1e6:.1f} MB")
 

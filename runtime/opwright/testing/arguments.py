@@ -133,7 +133,7 @@ class _Draw:
                     [*self._shape[-1:]],
                     [3],
                     [2] * max(ndim - 2, 1),
-                )  # fmt: skip
+                )
             )
         if "dim" in name:
             order = list(range(ndim))
