@@ -34,17 +34,23 @@ def layer(x: Tensor, w: dict[str, Tensor]) -> Tensor:
     return x + F.linear(F.gelu(F.linear(h, w["up"], w["up_bias"])), w["down"], w["down_bias"])
 
 
+def forward(batch: int, length: int, layers: int) -> tuple[Tensor, int]:
+    """The scores of the next word at each place, and the number of parameters."""
+    words = ow.randint(WORDS, (batch, length), device="cuda")
+    table = ow.randn(WORDS, WIDTH, device="cuda")
+    parameters = [weights("cuda") for _ in range(layers)]
+    x = F.embedding(words, table)
+    for each in parameters:
+        x = layer(x, each)
+    return F.linear(x, table), table.numel() + sum(w.numel() for each in parameters for w in each.values())
+
+
 def main() -> None:
-    tracemalloc.start()
+    """Print what came out, and what it took."""
     with FakeTensorMode():
-        words = ow.randint(WORDS, (BATCH, LENGTH), device="cuda")
-        table = ow.randn(WORDS, WIDTH, device="cuda")
-        layers = [weights("cuda") for _ in range(LAYERS)]
-        x = F.embedding(words, table)
-        for each in layers:
-            x = layer(x, each)
-        scores = F.linear(x, table)
-    parameters = table.numel() + sum(w.numel() for each in layers for w in each.values())
+        forward(1, 2, 1)  # loads the code, which is not to count
+        tracemalloc.start()
+        scores, parameters = forward(BATCH, LENGTH, LAYERS)
     print(f"scores: {tuple(scores.shape)} {scores.dtype} on {scores.device}, {scores.nbytes / 1e9:.1f} GB if real")
     print(f"parameters: {parameters / 1e6:.1f} million")
     print(f"memory for all of it: {tracemalloc.get_traced_memory()[1] / 1e6:.1f} MB")
