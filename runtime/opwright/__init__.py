@@ -80,10 +80,10 @@ from opwright.tensor import Tensor, is_tensor
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg, nn  # isort: skip
+from opwright import linalg, nn, special  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
+from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
@@ -164,6 +164,7 @@ __all__ = [
     "seed",
     "set_default_dtype",
     "short",
+    "special",
     "statically_known_true",
     "strided",
     "sym_float",

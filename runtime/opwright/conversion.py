@@ -76,9 +76,9 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
     """A list from a list, a tuple, a range or a 1-d array; with a size, one value stands for that many of it."""
 
     def to_list(value: Any) -> list[Any]:
-        if isinstance(value, Tensor | np.ndarray) and len(value.shape) == 1:
+        if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
             value = value.tolist()
-        if not isinstance(value, list | tuple | range):
+        if not isinstance(value, (list, tuple, range)):  # `list | tuple` would be made anew at each call
             if size is None:
                 raise Mismatch
             return [convert(value)] * size
@@ -108,6 +108,8 @@ def _one_element(value: Any) -> Any:
 
 
 def _to_int(value: Any) -> int:
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return value
     if isinstance(value, float | complex | str | bytes):  # numpy.float64 is a float
         raise Mismatch
     if isinstance(value, Tensor | np.ndarray):

@@ -105,6 +105,7 @@ KNOWN = (
         "2 or more dimensions.*IndexError",
         "PyTorch looks at the last two sizes before it checks that they are there",
     ),
+    Known("linalg_cond.p_str", "'nuc'.*nan", "a matrix of zeros is singular: inf, as by the other norms"),
     Known("logdet", "complex.*nanj", "the logarithm of a complex 0 is -inf, as in C; PyTorch's has a NaN in it"),
     Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
     Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
@@ -160,7 +161,7 @@ KNOWN = (
     Known("mH|adjoint", "complex.*shape, dtype, strides", "a conjugate is a new dense tensor, there being no lazy one"),
     Known("pixel_unshuffle", r"\[0, 4, 2, 2\]", "PyTorch leaves an empty image in its shape"),
     Known(
-        "convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
+        "_?convolution.*", "complex.*no error, but", "PyTorch takes complex numbers apart above it; here it serves them"
     ),
     Known(
         "convolution[.]out", "shape, dtype, strides", "PyTorch resizes `out` to row-major; ours is as the functional's"
@@ -239,6 +240,11 @@ KNOWN = (
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
     ),
     Known("instance_norm", r"^[(]float16.*values", "PyTorch rounds steps between to float16"),
+    Known(
+        "interpolate",
+        "float16.*(linear|cubic).*values",
+        "PyTorch rounds after each dimension; ours once, at the end",
+    ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
         "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",

@@ -97,6 +97,12 @@ def refused(transposed: bool) -> Iterator[Sample]:
     yield from (sample(x, w, b, [2], [0], [1], transposed, [more], 1) for more in (-1, 2, 5))
 
 
+def general_with_options() -> Iterator[Sample]:
+    """Every seventh of `general`, with what only other backends look at."""
+    for one in list(general())[::7]:
+        yield sample(*one.args, False, True, True, False)
+
+
 def of_rank(ndim: int, transposed: bool = False) -> Iterator[Sample]:
     for dtype in (FLOAT32, FLOAT64, INT64, BOOL, bfloat16):
         x, w, b = operands(ndim, dtype, transposed)
@@ -159,6 +165,7 @@ def columns_image() -> Iterator[Sample]:
 
 SAMPLES: dict[str, Samples] = {
     "convolution": general,
+    "_convolution": general_with_options,
     **{f"conv{ndim}d": partial(of_rank, ndim) for ndim in (1, 2, 3)},
     **{f"conv{ndim}d.padding": partial(by_name, ndim) for ndim in (1, 2, 3)},
     "conv_transpose1d": partial(of_rank, 1, True),

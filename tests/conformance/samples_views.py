@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
+from samples_shapes import SAMPLES as VIEWS
 from samples_shapes import alone, expansions, inputs, with_args
 from sampling import (
     BOOL,
@@ -189,3 +190,13 @@ SAMPLES: dict[str, Samples] = {
     "imag": complex_and_real,
     "resize_as": resized_as,
 }
+
+COPIED = (
+    "alias", "as_strided", "detach", "diagonal", "expand", "permute", "_reshape_alias", "select.int", "slice.Tensor",
+    "squeeze", "squeeze.dim", "squeeze.dims", "t", "transpose.int", "unfold", "unsqueeze", "view_as_complex",
+    "view_as_real", "view", "view.dtype",
+)  # fmt: skip
+
+for _name in COPIED:
+    _base, _, _overload = _name.partition(".")
+    SAMPLES[f"{_base}_copy.{_overload}" if _overload else f"{_base}_copy"] = (VIEWS | SAMPLES)[_name]

@@ -89,3 +89,17 @@ def test_in_place_returns_the_input() -> None:
 def test_plain_arrays() -> None:
     found = functional.cross_entropy(np.eye(3, dtype=np.float32), np.arange(3))
     assert type(found) is np.ndarray and found.dtype == np.float32
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_random_slopes_are_written_into_the_noise(in_place: bool) -> None:
+    array = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+    name = "rrelu_with_noise_" if in_place else "rrelu_with_noise"
+    mine, noise = opwright.from_numpy(array.copy()), opwright.zeros([3, 4])
+    other, their_noise = torch.from_numpy(array.copy()), torch.zeros(3, 4)
+    opwright.manual_seed(3)
+    torch.manual_seed(3)
+    found = getattr(opwright.ops.aten, name)(mine, noise, 0.1, 0.4, True)
+    wanted = getattr(torch.ops.aten, name)(other, their_noise, 0.1, 0.4, True)
+    assert difference([found, noise, mine], [wanted, their_noise, other]) is None
+    assert (found is mine) is in_place

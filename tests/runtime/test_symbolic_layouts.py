@@ -178,6 +178,7 @@ def test_undecided_comparisons_are_false_in_layouts() -> None:
     u = env.create_unbacked_symint()
     assert not layouts.is_contiguous((u, 3), (4, 1)) and not layouts.is_contiguous((3, u), (5, 1))
     assert not layouts.may_overlap_itself((u, 3), (0, 1))
+    assert not layouts.is_empty((u, 3)) and layouts.is_empty((u, 0))
     assert layouts.span((u, 3), (3, 1))[1] == 3 * u - 1
     assert layouts.at_least_one(u) is sym_max(1, u) and layouts.at_least_one(0) == 1 and layouts.at_least_one(4) == 4
     assert env.guards == env.deferred == []

@@ -8,8 +8,9 @@ from typing import Any
 
 import opwright
 from opwright import layouts, rules
-from opwright.devices import as_device, backend_of
+from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
+from opwright.sizes import check, guard_or_false, guard_or_true
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
@@ -19,12 +20,13 @@ Array = Any
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
 
-def _array(operand: Operand) -> Array:
+def array_of(operand: Operand) -> Array:
+    """The array of a Tensor; a plain array itself."""
     return operand.array if isinstance(operand, Tensor) else operand
 
 
 def _strides(operand: Operand) -> tuple[int, ...]:
-    array = _array(operand)
+    array = array_of(operand)
     return tuple(backend_of(array).strides(array))
 
 
@@ -92,7 +94,7 @@ def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
     part = -(-size // chunks)
-    if not part:
+    if guard_or_false(part == 0):
         return list(aten.split_with_sizes(self, [0] * chunks, dim))
     return list(aten.split(self, part, dim))
 
@@ -106,11 +108,10 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    if not -size <= start <= size:
+    if not (guard_or_true(-size <= start) and guard_or_true(start <= size)):
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     first = start + size if start < 0 else start
-    if first > size - length:
-        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+    check(first <= size - length, lambda: f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return opwright.ops.aten.slice(self, dim, first, first + length, 1)
 
 
@@ -195,69 +196,20 @@ def masked_select(self: Operand, mask: Operand) -> Operand:
 def item(self: Operand) -> complex:
     """The one element as a Python number. Raises RuntimeError unless there is exactly one."""
     count = prod(self.shape)
-    if count != 1:
-        raise RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+    check(count == 1, lambda: f"a Tensor with {count} elements cannot be converted to Scalar")
     number: complex = opwright.ops.aten._local_scalar_dense(self)
     return number
 
 
 def contiguous(self: Operand, memory_format: Any) -> Operand:
     """The tensor itself if its elements lie in the order that `memory_format` says, else a copy in which they do."""
-    if _lies_in(self, memory_format):
+    if lies_in(self, memory_format):
         return self
     return opwright.ops.aten.clone(self, memory_format=memory_format)
 
 
-def _lies_in(self: Operand, memory_format: Any) -> bool:
+def lies_in(self: Operand, memory_format: Any) -> bool:
+    """Whether the elements lie in the order that a memory format says."""
     is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
     in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
     return in_order(tuple(self.shape), _strides(self))
-
-
-def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
-    """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
-    plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
-    if device is None:
-        device = plan.device
-    return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
-
-
-def full_of_empty(
-    size: Sequence[int], fill_value: complex, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> Operand:
-    """`full` by filling an empty tensor."""
-    plan = rules.full(size, fill_value, dtype=dtype)
-    return opwright.ops.aten.fill_(opwright.empty(size, dtype=plan.dtype, device=device), fill_value)
-
-
-def to(
-    self: Operand,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: Any,
-) -> Operand:
-    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
-    for."""
-    array = _array(self)
-    wanted = None if device is None else as_device(device)
-    same_format = memory_format in (None, opwright.preserve_format) or _lies_in(self, memory_format)
-    if (
-        not copy
-        and (dtype is None or as_dtype(dtype) == array.dtype)
-        and (wanted is None or wanted == backend_of(array).device(array))
-        and same_format
-    ):
-        return self
-    return opwright._to_copy(self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format)
-
-
-def copy_to(
-    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
-) -> Operand:
-    """A copy with another dtype, device or memory format."""
-    made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    return opwright.ops.aten.copy_(made, self, non_blocking)

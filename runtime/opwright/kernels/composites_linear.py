@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from math import prod
 from typing import Any
 
 import opwright
 from opwright.dtypes import as_dtype, int64
+from opwright.errors import DataDependentOutputError
 
 Operand = Any
 
@@ -64,14 +66,23 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     if 0 in self.shape:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    elif num_classes == -1:
+        num_classes = _largest_class(self) + 1
+    elif num_classes <= 0:
+        raise RuntimeError(f"Class values must be smaller than num_classes, but got {num_classes} of these")
     else:
-        if aten.item(aten.min(self)) < 0:
-            raise RuntimeError("Class values must be non-negative.")
-        largest = aten.item(aten.max(self))
-        if num_classes == -1:
-            num_classes = largest + 1
-        elif num_classes <= largest:
-            raise RuntimeError(f"Class values must be smaller than num_classes, but got {largest} of {num_classes}")
+        with contextlib.suppress(DataDependentOutputError):  # without data there is nothing to check
+            largest = _largest_class(self)
+            if largest >= num_classes:
+                raise RuntimeError(f"Class values must be smaller than num_classes, but got {largest} of {num_classes}")
     device = self.device if isinstance(self, opwright.Tensor) else None
     classes = opwright.arange(num_classes, device=device)
     return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)
+
+
+def _largest_class(self: Operand) -> int:
+    aten: Any = opwright.ops.aten
+    if aten.item(aten.min(self)) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    largest: int = aten.item(aten.max(self))
+    return largest

@@ -24,8 +24,6 @@ def embedding_renorm(
     xp: ModuleType, self: Array, indices: Array, max_norm: float, norm_type: float, out: Array | None = None
 ) -> Array:
     """The table, with the rows that are named and whose norm is larger than `max_norm` scaled down to it."""
-    if self.ndim != 2:
-        raise RuntimeError(f"Expected 2-dimensional tensor, but got {self.ndim}-dimensional tensor")
     count = self.shape[0]
     rows = xp.unique(indices.reshape(-1))
     if rows.size and not bool(((rows >= -count) & (rows < count)).all()):

@@ -123,6 +123,9 @@ def _sum_of_squares(xp: ModuleType, self: Array, over: Any, keepdim: bool) -> Ar
     if self.dtype in COMPLEX:
         squares = self.real * self.real
         squares += self.imag * self.imag
+    elif over is None and not keepdim:
+        elements = self.ravel(order="A")
+        return elements.dot(elements)
     else:
         squares = self * self
     return squares.sum(axis=over, keepdims=keepdim)
@@ -170,20 +173,12 @@ def smallest_and_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: 
 
 def position_of_largest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> Array:
     """The index of the first maximum along `dim`, or in the flattened array; NaN counts as the largest."""
-    return _position(xp, self.argmax, self, dim, keepdim)
+    return self.argmax(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def position_of_smallest(xp: ModuleType, self: Array, dim: int | None, keepdim: bool) -> Array:
     """The index of the first minimum along `dim`, or in the flattened array; NaN counts as the smallest."""
-    return _position(xp, self.argmin, self, dim, keepdim)
-
-
-def _position(xp: ModuleType, find: Any, self: Array, dim: int | None, keepdim: bool) -> Array:
-    if dim is None or not self.ndim:
-        index = xp.asarray(find())
-        return index.reshape((1,) * self.ndim) if keepdim else index
-    index = find(axis=dim)
-    return xp.expand_dims(index, dim) if keepdim else index
+    return self.argmin(axis=axes(dim, self.ndim), keepdims=keepdim)
 
 
 def largest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -199,7 +194,7 @@ def smallest_and_position(xp: ModuleType, self: Array, dim: int, keepdim: bool) 
 def _value_and_position(xp: ModuleType, find: Any, self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
-    index = xp.expand_dims(find(axis=dim), dim)
+    index = find(axis=dim, keepdims=True)
     values = xp.take_along_axis(self, index, axis=dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 

@@ -10,9 +10,12 @@ from opwright.operands import check_accepted
 from opwright.rules.factories import like
 
 
-def native_dropout(input: Any, train: bool | None) -> Plan:
-    """Like `input`; RuntimeError for integers, which cannot be scaled, unless nothing is dropped."""
+def native_dropout(input: Any, p: float, train: bool | None) -> Plan:
+    """Like `input`. Raises RuntimeError for no probability, and for integers, which cannot be scaled; unless nothing
+    is dropped."""
     if train is None or train:
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
         try:
             check_accepted("floating complex", as_dtype(input.dtype))
         except RuntimeError:

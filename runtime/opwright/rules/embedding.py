@@ -7,6 +7,7 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import as_dtype, int32, int64
 from opwright.metadata import Form, Plan
+from opwright.rules.factories import overwritten
 
 
 def embedding(weight: Any, indices: Any) -> Plan:
@@ -16,6 +17,14 @@ def embedding(weight: Any, indices: Any) -> Plan:
     check_indices(indices)
     shape = (*indices.shape, weight.shape[1])
     return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(weight.dtype)), (weight, indices))
+
+
+def embedding_renorm(self: Any, indices: Any) -> Plan:
+    """The whole table, to be written in place as it is. Raises RuntimeError unless it has two dimensions."""
+    if self.ndim != 2:
+        raise RuntimeError(f"expected a table of 2 dimensions, but its size is {list(self.shape)}")
+    check_indices(indices)
+    return Plan(overwritten(self, accepts="floating complex").form, (self, indices))
 
 
 def check_indices(indices: Any) -> None:

@@ -95,11 +95,11 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
     channels = _channels(input)
     named = (("weight", weight), ("bias", bias), ("running_mean", running_mean), ("running_var", running_var))
     for name, each in named:
-        if each is not None and layouts.count(each.shape) != channels:
+        if each is not None and not layouts.same_shape((layouts.count(each.shape),), (channels,)):
             raise RuntimeError(f"{name} should contain {channels} elements, but its size is {list(each.shape)}")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-    if training and 0 in input.shape:
+    if training and layouts.is_empty(input.shape):
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     operands = (input, weight, bias, running_mean, running_var)
     return _normalized_plan(suggested_strides(input.shape, input), *operands)
