@@ -1222,6 +1222,12 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
     return result
 
 
+# nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
+def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
+    result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
+    return result
+
+
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
@@ -1604,52 +1610,6 @@ def eye_default(
     pin_memory: bool | None,
 ) -> Tensor:
     result: Tensor = ops.eye(n, n, dtype=dtype, device=device)
-    return result
-
-
-# zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
-#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def zeros_like_default(
-    self: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.zero_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
-    return result
-
-
-# ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
-#     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def ones_like_default(
-    self: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.fill_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 1)
-    return result
-
-
-# full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
-#     bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def full_like_default(
-    self: Tensor,
-    fill_value: Any,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.fill_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        fill_value,
-    )
     return result
 
 
@@ -2147,13 +2107,6 @@ def to_device(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     result: Tensor = ops.to(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
-    return result
-
-
-# to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat?
-#     memory_format=None) -> Tensor(a)
-def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: MemoryFormat | None) -> Tensor:
-    result: Tensor = ops.to(self, dtype=dtype, copy=copy, memory_format=memory_format)
     return result
 
 

@@ -15,6 +15,7 @@ from opwright.dtypes import DType
 from opwright.fake import array_module
 from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first, written
 from opwright.generator import Generator
+from opwright.kernels import decompositions as decompositions_kernels
 from opwright.kernels import dynamic as dynamic_kernels
 from opwright.kernels import shapes as shapes_kernels
 from opwright.kernels import views as views_kernels
@@ -2523,7 +2524,7 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, mat1.array, mat2.array),
-        rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array),
+        rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha),
     )
 
 
@@ -2531,7 +2532,7 @@ def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: An
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, mat.array, vec.array),
-        rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array),
+        rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha),
     )
 
 
@@ -2539,7 +2540,7 @@ def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any)
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, batch1.array, batch2.array),
-        rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array),
+        rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha),
     )
 
 
@@ -2547,18 +2548,26 @@ def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alp
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, batch1.array, batch2.array),
-        rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array),
+        rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha),
     )
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    return fake(place_of(self.array, vec1.array, vec2.array), rules.added_outer(self.array, vec1.array, vec2.array))
+    return fake(
+        place_of(self.array, vec1.array, vec2.array),
+        rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha),
+    )
 
 
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
     return fake(self.array.place, rules.trace(self.array))
+
+
+# _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
+def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
+    decompositions_kernels.check_no_factorizations(info.array, api_name, is_matrix)
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
@@ -2728,9 +2737,7 @@ def _linalg_slogdet_sign(
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     place = A.array.place
-    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
-    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
 
 
@@ -2744,9 +2751,7 @@ def linalg_lu_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
-    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     plan0.target(LU)
     plan1.target(pivots)
     plan2.target(info)
@@ -2756,26 +2761,14 @@ def linalg_lu_factor_ex_out(
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     place = A.array.place
-    plan0 = (
-        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
-        if pivot
-        else rules.not_computed("linalg.lu", A.array, square=False)
-    )
-    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
-    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
 
 
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U)
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = (
-        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
-        if pivot
-        else rules.not_computed("linalg.lu", A.array, square=False)
-    )
-    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
-    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     plan0.target(P)
     plan1.target(L)
     plan2.target(U)
@@ -2885,7 +2878,7 @@ def _linalg_svd_default(
     driver: str | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     place = A.array.place
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     return fake(place, plan0), fake(place, plan1), fake(place, plan2)
 
 
@@ -2900,11 +2893,16 @@ def _linalg_svd_U(
     S: Tensor,
     Vh: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     plan0.target(U)
     plan1.target(S)
     plan2.target(Vh)
     return written(U), written(S), written(Vh)
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    return fake(place_of(x1.array, x2.array), rules.distances(x1.array, x2.array, p))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -7509,7 +7507,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, mat1.array, mat2.array)
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     plan.target(out)
     return written(out)
 
@@ -7517,7 +7515,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, mat1.array, mat2.array)
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -7525,7 +7523,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, mat.array, vec.array)
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     plan.target(out)
     return written(out)
 
@@ -7533,7 +7531,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, mat.array, vec.array)
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -7541,7 +7539,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.target(out)
     return written(out)
 
@@ -7549,7 +7547,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -7557,7 +7555,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.target(out)
     return written(out)
 
@@ -7565,7 +7563,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, batch1.array, batch2.array)
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -7573,7 +7571,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, vec1.array, vec2.array)
-    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     plan.target(out)
     return written(out)
 
@@ -7581,7 +7579,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
     place_of(self.array, vec1.array, vec2.array)
-    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -7629,6 +7627,14 @@ def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
     place_of(LU.array, pivots.array, B.array)
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
+    plan.target(out)
+    return written(out)
+
+
+# _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
+def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Tensor:
+    place_of(x1.array, x2.array)
+    plan = rules.distances(x1.array, x2.array, p)
     plan.target(out)
     return written(out)
 

@@ -3708,35 +3708,35 @@ def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha)))
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha)))
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.product_sum(cp, self_, batch1_, batch2_, beta, alpha)))
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.sum_of_products(cp, self_, batch1_, batch2_, beta, alpha)))
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     return wrap(plan.lay_out(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha)))
 
@@ -3979,9 +3979,7 @@ def _linalg_slogdet_sign(
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
-    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
@@ -3997,9 +3995,7 @@ def linalg_lu_factor_ex_out(
     pivots: Tensor,
     info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.decomposed("torch.lu_factor", A.array, "m,n", square=False, columns=True)
-    plan1 = rules.decomposed("torch.lu_factor", A.array, "k", square=False, kind="info")
-    plan2 = rules.decomposed("torch.lu_factor", A.array, "", square=False, kind="info")
+    plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(LU)
     target1 = plan1.target(pivots)
@@ -4013,13 +4009,7 @@ def linalg_lu_factor_ex_out(
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = (
-        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
-        if pivot
-        else rules.not_computed("linalg.lu", A.array, square=False)
-    )
-    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
-    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.lu(cp, A_, pivot)
     return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
@@ -4028,13 +4018,7 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
 #     Tensor(b!) L, Tensor(c!) U)
 def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = (
-        rules.decomposed("linalg.lu", A.array, "m,m", square=False)
-        if pivot
-        else rules.not_computed("linalg.lu", A.array, square=False)
-    )
-    plan1 = rules.decomposed("linalg.lu", A.array, "m,k", square=False)
-    plan2 = rules.decomposed("linalg.lu", A.array, "k,n", square=False)
+    plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     (A_,) = plan0.operands
     target0 = plan0.target(P)
     target1 = plan1.target(L)
@@ -4170,7 +4154,7 @@ def _linalg_svd_default(
     compute_uv: bool,
     driver: str | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
         cp,
@@ -4193,7 +4177,7 @@ def _linalg_svd_U(
     S: Tensor,
     Vh: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv)
+    plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
     target0 = plan0.target(U)
     target1 = plan1.target(S)
@@ -4209,6 +4193,13 @@ def _linalg_svd_U(
     plan1.store(result1, target1)
     plan2.store(result2, target2)
     return U, S, Vh
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    plan = rules.distances(x1.array, x2.array, p)
+    x1_, x2_ = plan.operands
+    return wrap(plan.lay_out(linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode)))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -10006,7 +9997,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
@@ -10015,7 +10006,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array)
+    plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat1_, mat2_, beta, alpha, out=plan.out(target)), target)
@@ -10024,7 +10015,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
 
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
@@ -10033,7 +10024,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array)
+    plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.product_sum(cp, self_, mat_, vec_, beta, alpha, out=plan.out(target)), target)
@@ -10042,7 +10033,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
 
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -10054,7 +10045,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -10066,7 +10057,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
 
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.target(out)
     plan.store(
@@ -10078,7 +10069,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array)
+    plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
     target = plan.inplace(self)
     plan.store(
@@ -10090,7 +10081,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
 
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     target = plan.target(out)
     plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
@@ -10099,7 +10090,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
 
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
-    plan = rules.added_outer(self.array, vec1.array, vec2.array)
+    plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
     target = plan.inplace(self)
     plan.store(linear_algebra_kernels.outer_sum(cp, self_, vec1_, vec2_, beta, alpha, out=plan.out(target)), target)
@@ -10157,6 +10148,15 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     LU_, pivots_, B_ = plan.operands
     target = plan.target(out)
     plan.store(decompositions_kernels.solve_with_lu(cp, LU_, pivots_, B_, left, adjoint), target)
+    return out
+
+
+# _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
+def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Tensor:
+    plan = rules.distances(x1.array, x2.array, p)
+    x1_, x2_ = plan.operands
+    target = plan.target(out)
+    plan.store(linear_algebra_kernels.distances(cp, x1_, x2_, p, compute_mode), target)
     return out
 
 

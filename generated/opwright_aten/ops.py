@@ -27,8 +27,10 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_cdist_forward",
     "_conj_physical",
     "_convolution",
+    "_euclidean_dist",
     "_fused_rms_norm",
     "_linalg_check_errors",
     "_linalg_det",
@@ -165,6 +167,7 @@ __all__ = [
     "cartesian_prod",
     "cat",
     "cauchy",
+    "cdist",
     "ceil",
     "ceil_",
     "celu",
@@ -384,6 +387,7 @@ __all__ = [
     "lift_fresh",
     "linalg_cholesky",
     "linalg_cholesky_ex",
+    "linalg_cond",
     "linalg_cross",
     "linalg_det",
     "linalg_diagonal",
@@ -398,9 +402,11 @@ __all__ = [
     "linalg_lu_factor_ex",
     "linalg_lu_solve",
     "linalg_matmul",
+    "linalg_matrix_norm",
     "linalg_matrix_power",
     "linalg_matrix_rank",
     "linalg_multi_dot",
+    "linalg_norm",
     "linalg_pinv",
     "linalg_qr",
     "linalg_slogdet",
@@ -514,6 +520,7 @@ __all__ = [
     "normal",
     "normal_functional",
     "not_equal",
+    "nuclear_norm",
     "one_hot",
     "ones",
     "ones_like",
@@ -17768,7 +17775,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:156",
+    where="linear_algebra.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17797,7 +17804,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:160",
+    where="linear_algebra.yaml:161",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17817,7 +17824,7 @@ _linalg_inv = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:169",
+    where="linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17835,7 +17842,7 @@ _inverse = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:172",
+    where="linear_algebra.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17877,7 +17884,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:177",
+    where="linear_algebra.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17918,7 +17925,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:180",
+    where="linear_algebra.yaml:181",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17948,7 +17955,7 @@ _linalg_solve_ex_ = declare(
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:190",
+    where="linear_algebra.yaml:191",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17968,7 +17975,7 @@ _linalg_solve = declare(
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="linear_algebra.yaml:193",
+    where="linear_algebra.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17987,7 +17994,7 @@ _linalg_solve_triangular_default = declare(
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:196",
+    where="linear_algebra.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18045,7 +18052,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="linear_algebra.yaml:204",
+    where="linear_algebra.yaml:205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18083,7 +18090,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="linear_algebra.yaml:208",
+    where="linear_algebra.yaml:209",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18103,7 +18110,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:216",
+    where="linear_algebra.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18135,7 +18142,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:223",
+    where="linear_algebra.yaml:224",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18168,7 +18175,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="linear_algebra.yaml:230",
+    where="linear_algebra.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18209,7 +18216,7 @@ _linalg_tensorinv = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="linear_algebra.yaml:238",
+    where="linear_algebra.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18241,7 +18248,7 @@ _linalg_tensorsolve = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="linear_algebra.yaml:242",
+    where="linear_algebra.yaml:243",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18282,7 +18289,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:248",
+    where="linear_algebra.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18312,7 +18319,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:251",
+    where="linear_algebra.yaml:252",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18332,7 +18339,7 @@ _linalg_det_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:260",
+    where="linear_algebra.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18350,7 +18357,7 @@ _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:266",
+    where="linear_algebra.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18390,7 +18397,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:271",
+    where="linear_algebra.yaml:272",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18421,7 +18428,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:274",
+    where="linear_algebra.yaml:275",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18449,7 +18456,7 @@ _linalg_slogdet_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:284",
+    where="linear_algebra.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18476,7 +18483,7 @@ _slogdet = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:287",
+    where="linear_algebra.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18507,7 +18514,7 @@ _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:292",
+    where="linear_algebra.yaml:293",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18547,7 +18554,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:297",
+    where="linear_algebra.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18584,7 +18591,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:302",
+    where="linear_algebra.yaml:303",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18613,7 +18620,7 @@ _linalg_lu_factor = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:313",
+    where="linear_algebra.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18642,7 +18649,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:317",
+    where="linear_algebra.yaml:315",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18672,7 +18679,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:322",
+    where="linear_algebra.yaml:320",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18701,7 +18708,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:333",
+    where="linear_algebra.yaml:328",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18757,7 +18764,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:337",
+    where="linear_algebra.yaml:332",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18801,7 +18808,7 @@ _linalg_cholesky = declare(
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:346",
+    where="linear_algebra.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18833,7 +18840,7 @@ _cholesky = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:349",
+    where="linear_algebra.yaml:344",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18873,7 +18880,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="linear_algebra.yaml:352",
+    where="linear_algebra.yaml:347",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18901,7 +18908,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:357",
+    where="linear_algebra.yaml:352",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18928,7 +18935,7 @@ _qr = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="linear_algebra.yaml:364",
+    where="linear_algebra.yaml:359",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18969,7 +18976,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="linear_algebra.yaml:371",
+    where="linear_algebra.yaml:366",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19004,7 +19011,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:374",
+    where="linear_algebra.yaml:369",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19032,7 +19039,7 @@ _linalg_eigh_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:382",
+    where="linear_algebra.yaml:377",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19065,7 +19072,7 @@ _linalg_eigvalsh = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:387",
+    where="linear_algebra.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19105,7 +19112,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:392",
+    where="linear_algebra.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19146,7 +19153,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:397",
+    where="linear_algebra.yaml:392",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19178,7 +19185,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:406",
+    where="linear_algebra.yaml:401",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19208,7 +19215,7 @@ _linalg_eigvals_ = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:412",
+    where="linear_algebra.yaml:407",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19249,7 +19256,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:417",
+    where="linear_algebra.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19288,7 +19295,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:421",
+    where="linear_algebra.yaml:416",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19318,7 +19325,7 @@ _linalg_svd_ = declare(
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:427",
+    where="linear_algebra.yaml:422",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19338,7 +19345,7 @@ _linalg_svdvals = declare(
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:433",
+    where="linear_algebra.yaml:428",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19365,7 +19372,7 @@ _svd = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:439",
+    where="linear_algebra.yaml:434",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19401,7 +19408,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:444",
+    where="linear_algebra.yaml:439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19449,7 +19456,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:450",
+    where="linear_algebra.yaml:445",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19491,7 +19498,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:454",
+    where="linear_algebra.yaml:449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19525,7 +19532,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:460",
+    where="linear_algebra.yaml:455",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19557,7 +19564,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:466",
+    where="linear_algebra.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19590,7 +19597,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:471",
+    where="linear_algebra.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19639,7 +19646,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:475",
+    where="linear_algebra.yaml:470",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19681,7 +19688,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:479",
+    where="linear_algebra.yaml:474",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19715,7 +19722,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:485",
+    where="linear_algebra.yaml:480",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19742,6 +19749,444 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
 
 
 _linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
+
+_linalg_matrix_norm_default = declare(
+    "aten::linalg_matrix_norm",
+    "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:488",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) ->
+#     Tensor
+def linalg_matrix_norm_default(
+    self: Tensor,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not int and type(ord) is not float:
+        ord = _linalg_matrix_norm_default.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_default.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_default.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_default.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_default.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_matrix_norm_default.stub = linalg_matrix_norm_default
+
+_linalg_matrix_norm_str_ord = declare(
+    "aten::linalg_matrix_norm.str_ord",
+    "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "str", "fro"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:491",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None) -> Tensor
+def linalg_matrix_norm_str_ord(
+    self: Tensor,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_matrix_norm_str_ord.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_str_ord.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_str_ord.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_str_ord.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_matrix_norm_str_ord.stub = linalg_matrix_norm_str_ord
+
+_linalg_norm_default = declare(
+    "aten::linalg_norm",
+    "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar?", None),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:494",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+def linalg_norm_default(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if ord is not None and type(ord) is not int and type(ord) is not float:
+        ord = _linalg_norm_default.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = _linalg_norm_default.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_default.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_default.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_default.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_default.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_norm_default.stub = linalg_norm_default
+
+_linalg_norm_ord_str = declare(
+    "aten::linalg_norm.ord_str",
+    "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    (
+        ("self", "Tensor"),
+        ("ord", "str"),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:498",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+def linalg_norm_ord_str(
+    self: Tensor,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_norm_ord_str.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = _linalg_norm_ord_str.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_ord_str.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_ord_str.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_ord_str.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype)
+        return kernel(self, ord, dim, keepdim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_ord_str.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype)
+    return kernel(self, ord, dim, keepdim, dtype)
+
+
+_linalg_norm_ord_str.stub = linalg_norm_ord_str
+
+_nuclear_norm_default = declare(
+    "aten::nuclear_norm",
+    "(Tensor self, bool keepdim=False) -> Tensor",
+    (("self", "Tensor"), ("keepdim", "bool", False)),
+    where="linear_algebra.yaml:502",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
+def nuclear_norm_default(self: Tensor, keepdim: bool = False) -> Tensor:
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_default.convert(1, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_default.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_default.call(self, keepdim)
+        return kernel(self, keepdim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_default.call(self, keepdim)
+    return kernel(self, keepdim)
+
+
+_nuclear_norm_default.stub = nuclear_norm_default
+
+_nuclear_norm_dim = declare(
+    "aten::nuclear_norm.dim",
+    "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
+    where="linear_algebra.yaml:507",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
+    if not is_int_list(dim):
+        dim = _nuclear_norm_dim.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_dim.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_dim.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_dim.call(self, dim, keepdim)
+        return kernel(self, dim, keepdim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_dim.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_dim.call(self, dim, keepdim)
+    return kernel(self, dim, keepdim)
+
+
+_nuclear_norm_dim.stub = nuclear_norm_dim
+
+_linalg_cond_default = declare(
+    "aten::linalg_cond",
+    "(Tensor self, Scalar? p=None) -> Tensor",
+    (("self", "Tensor"), ("p", "Scalar?", None)),
+    where="linear_algebra.yaml:510",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cond(Tensor self, Scalar? p=None) -> Tensor
+def linalg_cond_default(self: Tensor, p: Scalar | None = None) -> Tensor:
+    if p is not None and type(p) is not int and type(p) is not float:
+        p = _linalg_cond_default.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_default.call(self, p)
+        return kernel(self, p)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_default.call(self, p)
+    return kernel(self, p)
+
+
+_linalg_cond_default.stub = linalg_cond_default
+
+_linalg_cond_p_str = declare(
+    "aten::linalg_cond.p_str",
+    "(Tensor self, str p) -> Tensor",
+    (("self", "Tensor"), ("p", "str")),
+    where="linear_algebra.yaml:514",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# linalg_cond.p_str(Tensor self, str p) -> Tensor
+def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
+    if type(p) is not str:
+        p = _linalg_cond_p_str.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_p_str.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_p_str.call(self, p)
+        return kernel(self, p)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_p_str.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_p_str.call(self, p)
+    return kernel(self, p)
+
+
+_linalg_cond_p_str.stub = linalg_cond_p_str
+
+_cdist = declare(
+    "aten::cdist",
+    "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
+    where="linear_algebra.yaml:518",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+    if type(p) is not float:
+        p = _cdist.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = _cdist.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = _cdist.table[ARRAYS]
+        except KeyError:
+            return _cdist.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cdist.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cdist.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+_cdist.stub = cdist
+
+__euclidean_dist = declare(
+    "aten::_euclidean_dist",
+    "(Tensor x1, Tensor x2) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor")),
+    where="linear_algebra.yaml:520",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
+def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist.call(x1, x2)
+        return kernel(x1, x2)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist.call(x1, x2)
+    return kernel(x1, x2)
+
+
+__euclidean_dist.stub = _euclidean_dist
+
+__cdist_forward_default = declare(
+    "aten::_cdist_forward",
+    "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
+    where="linear_algebra.yaml:524",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    if type(p) is not float:
+        p = __cdist_forward_default.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_default.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_default.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_default.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_default.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+__cdist_forward_default.stub = _cdist_forward_default
 
 _alias = declare(
     "aten::alias",
@@ -49361,7 +49806,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:196",
+    where="linear_algebra.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49407,7 +49852,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="linear_algebra.yaml:216",
+    where="linear_algebra.yaml:217",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49440,7 +49885,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:223",
+    where="linear_algebra.yaml:224",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49480,7 +49925,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:230",
+    where="linear_algebra.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49524,6 +49969,41 @@ def linalg_lu_solve_out(
 
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
+
+__cdist_forward_out = declare(
+    "aten::_cdist_forward.out",
+    "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="linear_algebra.yaml:524",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
+def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor) -> Tensor:
+    if type(p) is not float:
+        p = __cdist_forward_out.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_out.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_out.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
+        return kernel(x1, x2, p, compute_mode, out)
+    try:
+        keys = x1.keys | x2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
+    return kernel(x1, x2, p, compute_mode, out)
+
+
+__cdist_forward_out.stub = _cdist_forward_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -61936,6 +62416,80 @@ def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_matrix_rank.stub = linalg_matrix_rank
 
+_linalg_matrix_norm = packet("aten::linalg_matrix_norm")
+
+
+# linalg_matrix_norm: default, str_ord
+def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_matrix_norm.call(args, kwargs)
+
+
+_linalg_matrix_norm.stub = linalg_matrix_norm
+
+_linalg_norm = packet("aten::linalg_norm")
+
+
+# linalg_norm: default, ord_str
+def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_norm.call(args, kwargs)
+
+
+_linalg_norm.stub = linalg_norm
+
+_nuclear_norm = packet("aten::nuclear_norm")
+
+
+# nuclear_norm: default, dim
+def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    return _nuclear_norm.call(args, kwargs)
+
+
+_nuclear_norm.stub = nuclear_norm
+
+_linalg_cond = packet("aten::linalg_cond")
+
+
+# linalg_cond: default, p_str
+def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_cond.call(args, kwargs)
+
+
+_linalg_cond.stub = linalg_cond
+
+packet("aten::cdist").stub = cdist
+
+packet("aten::_euclidean_dist").stub = _euclidean_dist
+
+__cdist_forward = packet("aten::_cdist_forward")
+
+
+# _cdist_forward: default, out
+def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __cdist_forward.call((x1, x2, p, compute_mode), {"out": out})
+    if type(p) is not float:
+        p = __cdist_forward_default.convert(2, p)
+    if compute_mode is not None and type(compute_mode) is not int:
+        compute_mode = __cdist_forward_default.convert(3, compute_mode)
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __cdist_forward_default.table[ARRAYS]
+        except KeyError:
+            return __cdist_forward_default.call(x1, x2, p, compute_mode)
+        return kernel(x1, x2, p, compute_mode)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __cdist_forward_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __cdist_forward_default.call(x1, x2, p, compute_mode)
+    return kernel(x1, x2, p, compute_mode)
+
+
+__cdist_forward.stub = _cdist_forward
+
 packet("aten::alias").stub = alias
 
 packet("aten::detach").stub = detach
@@ -62531,8 +63085,24 @@ _concat = packet("aten::concat")
 
 
 # concat: default, out
-def concat(*args: Any, **kwargs: Any) -> Any:
-    return _concat.call(args, kwargs)
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _concat.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _concat_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _concat_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _concat_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _concat_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _concat.stub = concat
@@ -62541,8 +63111,24 @@ _concatenate = packet("aten::concatenate")
 
 
 # concatenate: default, out
-def concatenate(*args: Any, **kwargs: Any) -> Any:
-    return _concatenate.call(args, kwargs)
+def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _concatenate.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _concatenate_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _concatenate_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _concatenate_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _concatenate_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _concatenate.stub = concatenate
@@ -62551,8 +63137,22 @@ _hstack = packet("aten::hstack")
 
 
 # hstack: default, out
-def hstack(*args: Any, **kwargs: Any) -> Any:
-    return _hstack.call(args, kwargs)
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _hstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _hstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _hstack.stub = hstack
@@ -62561,8 +63161,22 @@ _vstack = packet("aten::vstack")
 
 
 # vstack: default, out
-def vstack(*args: Any, **kwargs: Any) -> Any:
-    return _vstack.call(args, kwargs)
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _vstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _vstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _vstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _vstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _vstack.stub = vstack
@@ -62571,8 +63185,22 @@ _row_stack = packet("aten::row_stack")
 
 
 # row_stack: default, out
-def row_stack(*args: Any, **kwargs: Any) -> Any:
-    return _row_stack.call(args, kwargs)
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _row_stack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _row_stack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _row_stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _row_stack_default.call(tensors)
+    return kernel(tensors)
 
 
 _row_stack.stub = row_stack
@@ -62581,8 +63209,22 @@ _dstack = packet("aten::dstack")
 
 
 # dstack: default, out
-def dstack(*args: Any, **kwargs: Any) -> Any:
-    return _dstack.call(args, kwargs)
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _dstack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _dstack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _dstack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _dstack_default.call(tensors)
+    return kernel(tensors)
 
 
 _dstack.stub = dstack
@@ -62591,8 +63233,22 @@ _column_stack = packet("aten::column_stack")
 
 
 # column_stack: default, out
-def column_stack(*args: Any, **kwargs: Any) -> Any:
-    return _column_stack.call(args, kwargs)
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _column_stack.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _column_stack_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _column_stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _column_stack_default.call(tensors)
+    return kernel(tensors)
 
 
 _column_stack.stub = column_stack
@@ -62601,8 +63257,22 @@ _block_diag = packet("aten::block_diag")
 
 
 # block_diag: default, out
-def block_diag(*args: Any, **kwargs: Any) -> Any:
-    return _block_diag.call(args, kwargs)
+def block_diag(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _block_diag.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _block_diag_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _block_diag_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _block_diag_default.call(tensors)
+    return kernel(tensors)
 
 
 _block_diag.stub = block_diag
@@ -63010,8 +63680,24 @@ _cat = packet("aten::cat")
 
 
 # cat: default, out
-def cat(*args: Any, **kwargs: Any) -> Any:
-    return _cat.call(args, kwargs)
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cat.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _cat_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _cat_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cat_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cat_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _cat.stub = cat
@@ -63020,8 +63706,24 @@ _stack = packet("aten::stack")
 
 
 # stack: default, out
-def stack(*args: Any, **kwargs: Any) -> Any:
-    return _stack.call(args, kwargs)
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _stack.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _stack_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _stack_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _stack_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _stack_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _stack.stub = stack
@@ -63030,8 +63732,23 @@ _index = packet("aten::index")
 
 
 # index: Tensor, Tensor_out
-def index(*args: Any, **kwargs: Any) -> Any:
-    return _index.call(args, kwargs)
+def index(self: Tensor, indices: Sequence[Tensor | None], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _index.call((self, indices), {"out": out})
+    if type(indices) is not list:
+        return _index_Tensor.call(self, indices)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in indices:
+            if item is not None:
+                keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_Tensor.call(self, indices)
+    return kernel(self, indices)
 
 
 _index.stub = index
@@ -63040,8 +63757,32 @@ _index_put = packet("aten::index_put")
 
 
 # index_put: default, out
-def index_put(*args: Any, **kwargs: Any) -> Any:
-    return _index_put.call(args, kwargs)
+def index_put(
+    self: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _index_put.call((self, indices, values, accumulate), {"out": out})
+    if type(accumulate) is not bool:
+        accumulate = _index_put_default.convert(3, accumulate)
+    if type(indices) is not list:
+        return _index_put_default.call(self, indices, values, accumulate)
+    modes = active_modes()
+    try:
+        keys = self.keys | values.keys
+        for item in indices:
+            if item is not None:
+                keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _index_put_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _index_put_default.call(self, indices, values, accumulate)
+    return kernel(self, indices, values, accumulate)
 
 
 _index_put.stub = index_put
@@ -65361,10 +66102,51 @@ _empty = packet("aten::empty")
 
 
 # empty: memory_format, out
-def empty(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _empty.call(args, kwargs)
+def empty(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _empty.call(
+            (size,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if not is_int_list(size):
+        size = _empty_memory_format.convert(0, size)
+    if dtype is not None:
+        dtype = _empty_memory_format.convert(1, dtype)
+    if layout is not None:
+        layout = _empty_memory_format.convert(2, layout)
+    if device is not None:
+        device = _empty_memory_format.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_memory_format.convert(4, pin_memory)
+    if memory_format is not None:
+        memory_format = _empty_memory_format.convert(5, memory_format)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_memory_format.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_memory_format.call(size, dtype, layout, device, pin_memory, memory_format)
+    return kernel(size, dtype, layout, device, pin_memory, memory_format)
 
 
 _empty.stub = empty
@@ -65375,10 +66157,41 @@ _zeros = packet("aten::zeros")
 
 
 # zeros: default, out
-def zeros(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _zeros.call(args, kwargs)
+def zeros(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _zeros.call(
+            (size,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _zeros_default.convert(0, size)
+    if dtype is not None:
+        dtype = _zeros_default.convert(1, dtype)
+    if layout is not None:
+        layout = _zeros_default.convert(2, layout)
+    if device is not None:
+        device = _zeros_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _zeros_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _zeros_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _zeros_default.call(size, dtype, layout, device, pin_memory)
+    return kernel(size, dtype, layout, device, pin_memory)
 
 
 _zeros.stub = zeros
@@ -65387,10 +66200,41 @@ _ones = packet("aten::ones")
 
 
 # ones: default, out
-def ones(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
-        args = (list(args[0:]),)
-    return _ones.call(args, kwargs)
+def ones(
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _ones.call(
+            (size,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _ones_default.convert(0, size)
+    if dtype is not None:
+        dtype = _ones_default.convert(1, dtype)
+    if layout is not None:
+        layout = _ones_default.convert(2, layout)
+    if device is not None:
+        device = _ones_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _ones_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ones_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ones_default.call(size, dtype, layout, device, pin_memory)
+    return kernel(size, dtype, layout, device, pin_memory)
 
 
 _ones.stub = ones
@@ -65399,8 +66243,42 @@ _full = packet("aten::full")
 
 
 # full: default, out
-def full(*args: Any, **kwargs: Any) -> Any:
-    return _full.call(args, kwargs)
+def full(
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _full.call(
+            (size, fill_value),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _full_default.convert(0, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_default.convert(1, fill_value)
+    if dtype is not None:
+        dtype = _full_default.convert(2, dtype)
+    if layout is not None:
+        layout = _full_default.convert(3, layout)
+    if device is not None:
+        device = _full_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _full_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_default.call(size, fill_value, dtype, layout, device, pin_memory)
+    return kernel(size, fill_value, dtype, layout, device, pin_memory)
 
 
 _full.stub = full

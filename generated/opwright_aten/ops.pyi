@@ -21,8 +21,10 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_cdist_forward",
     "_conj_physical",
     "_convolution",
+    "_euclidean_dist",
     "_fused_rms_norm",
     "_linalg_check_errors",
     "_linalg_det",
@@ -159,6 +161,7 @@ __all__ = [
     "cartesian_prod",
     "cat",
     "cauchy",
+    "cdist",
     "ceil",
     "ceil_",
     "celu",
@@ -378,6 +381,7 @@ __all__ = [
     "lift_fresh",
     "linalg_cholesky",
     "linalg_cholesky_ex",
+    "linalg_cond",
     "linalg_cross",
     "linalg_det",
     "linalg_diagonal",
@@ -392,9 +396,11 @@ __all__ = [
     "linalg_lu_factor_ex",
     "linalg_lu_solve",
     "linalg_matmul",
+    "linalg_matrix_norm",
     "linalg_matrix_power",
     "linalg_matrix_rank",
     "linalg_multi_dot",
+    "linalg_norm",
     "linalg_pinv",
     "linalg_qr",
     "linalg_slogdet",
@@ -508,6 +514,7 @@ __all__ = [
     "normal",
     "normal_functional",
     "not_equal",
+    "nuclear_norm",
     "one_hot",
     "ones",
     "ones_like",
@@ -1972,6 +1979,45 @@ def linalg_matrix_rank_atol_rtol_float(
 ) -> A: ...
 def linalg_matrix_rank_default(self: A, tol: float, hermitian: bool = False) -> A: ...
 def linalg_matrix_rank_tol_tensor(input: A, tol: A, hermitian: bool = False) -> A: ...
+def linalg_matrix_norm_default(
+    self: A,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+def linalg_matrix_norm_str_ord(
+    self: A,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+def linalg_norm_default(
+    self: A,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+def linalg_norm_ord_str(
+    self: A,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+def nuclear_norm_default(self: A, keepdim: bool = False) -> A: ...
+def nuclear_norm_dim(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+def linalg_cond_default(self: A, p: Scalar | None = None) -> A: ...
+def linalg_cond_p_str(self: A, p: str) -> A: ...
+def cdist(x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
+def _euclidean_dist(x1: A, x2: A) -> A: ...
+def _cdist_forward_default(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
 def view_default(self: A, size: Sequence[int] | int, *more: int) -> A: ...
@@ -4005,6 +4051,7 @@ def linalg_solve_triangular_out(
 def cholesky_solve_out(self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
 def cholesky_inverse_out(self: A, upper: bool = False, *, out: A) -> A: ...
 def linalg_lu_solve_out(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
+def _cdist_forward_out(x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
 def flip_out(self: A, dims: Sequence[int] | int, *more: int, out: A) -> A: ...
 def roll_out(self: A, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A) -> A: ...
 def rot90_out(self: A, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
@@ -6105,6 +6152,54 @@ def linalg_matrix_rank(
 def linalg_matrix_rank(self: A, tol: float, hermitian: bool = False) -> A: ...
 @overload
 def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_norm(
+    self: A,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def linalg_matrix_norm(
+    self: A,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def linalg_norm(
+    self: A,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def linalg_norm(
+    self: A,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def nuclear_norm(self: A, keepdim: bool = False) -> A: ...
+@overload
+def nuclear_norm(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+@overload
+def linalg_cond(self: A, p: Scalar | None = None) -> A: ...
+@overload
+def linalg_cond(self: A, p: str) -> A: ...
+@overload
+def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
+@overload
+def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
 @overload
 def view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 @overload
@@ -10169,6 +10264,71 @@ class _linalg_matrix_rank_default_operator(Operator):
 class _linalg_matrix_rank_tol_tensor_operator(Operator):
     def __call__(_op, input: A, tol: A, hermitian: bool = False) -> A: ...
 
+class _linalg_matrix_norm_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_matrix_norm_str_ord_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_norm_default_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar | None = None,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_norm_ord_str_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: str,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _nuclear_norm_default_operator(Operator):
+    def __call__(_op, self: A, keepdim: bool = False) -> A: ...
+
+class _nuclear_norm_dim_operator(Operator):
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+
+class _linalg_cond_default_operator(Operator):
+    def __call__(_op, self: A, p: Scalar | None = None) -> A: ...
+
+class _linalg_cond_p_str_operator(Operator):
+    def __call__(_op, self: A, p: str) -> A: ...
+
+class _cdist_operator(Operator):
+    def __call__(_op, x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
+
+class __euclidean_dist_operator(Operator):
+    def __call__(_op, x1: A, x2: A) -> A: ...
+
+class __cdist_forward_default_operator(Operator):
+    def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
+
 class _alias_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
@@ -13914,6 +14074,9 @@ class _cholesky_inverse_out_operator(Operator):
 
 class _linalg_lu_solve_out_operator(Operator):
     def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
+
+class __cdist_forward_out_operator(Operator):
+    def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
 
 class _flip_out_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int], *, out: A) -> A: ...
@@ -18708,6 +18871,100 @@ class _linalg_matrix_rank_packet(_linalg_matrix_rank_call):
     atol_rtol_float: _linalg_matrix_rank_atol_rtol_float_operator
     default: _linalg_matrix_rank_default_operator
     tol_tensor: _linalg_matrix_rank_tol_tensor_operator
+
+class _linalg_matrix_norm_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_matrix_norm_packet(_linalg_matrix_norm_call):
+    default: _linalg_matrix_norm_default_operator
+    str_ord: _linalg_matrix_norm_str_ord_operator
+
+class _linalg_norm_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar | None = None,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: str,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_norm_packet(_linalg_norm_call):
+    default: _linalg_norm_default_operator
+    ord_str: _linalg_norm_ord_str_operator
+
+class _nuclear_norm_call(Packet):
+    @overload
+    def __call__(_op, self: A, keepdim: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+
+class _nuclear_norm_packet(_nuclear_norm_call):
+    default: _nuclear_norm_default_operator
+    dim: _nuclear_norm_dim_operator
+
+class _linalg_cond_call(Packet):
+    @overload
+    def __call__(_op, self: A, p: Scalar | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, p: str) -> A: ...
+
+class _linalg_cond_packet(_linalg_cond_call):
+    default: _linalg_cond_default_operator
+    p_str: _linalg_cond_p_str_operator
+
+class _cdist_call(Packet):
+    def __call__(_op, x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
+
+class _cdist_packet(_cdist_call):
+    default: _cdist_operator
+
+class __euclidean_dist_call(Packet):
+    def __call__(_op, x1: A, x2: A) -> A: ...
+
+class __euclidean_dist_packet(__euclidean_dist_call):
+    default: __euclidean_dist_operator
+
+class __cdist_forward_call(Packet):
+    @overload
+    def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
+    @overload
+    def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
+
+class __cdist_forward_packet(__cdist_forward_call):
+    default: __cdist_forward_default_operator
+    out: __cdist_forward_out_operator
 
 class _alias_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -24221,6 +24478,13 @@ class Namespace:
     linalg_pinv: _linalg_pinv_packet
     pinverse: _pinverse_packet
     linalg_matrix_rank: _linalg_matrix_rank_packet
+    linalg_matrix_norm: _linalg_matrix_norm_packet
+    linalg_norm: _linalg_norm_packet
+    nuclear_norm: _nuclear_norm_packet
+    linalg_cond: _linalg_cond_packet
+    cdist: _cdist_packet
+    _euclidean_dist: __euclidean_dist_packet
+    _cdist_forward: __cdist_forward_packet
     alias: _alias_packet
     detach: _detach_packet
     view: _view_packet

@@ -83,7 +83,7 @@ from opwright_aten.ops import *  # noqa: F403
 from opwright import linalg, nn, special  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.functional import norm, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
+from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
@@ -186,7 +186,7 @@ __all__ += _generated.__all__
 
 
 def __getattr__(name: str) -> _Any:
-    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`."""
-    if name in ("fake", "symbolic"):
+    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`, `opwright.testing`."""
+    if name in ("_subclasses", "fake", "symbolic", "testing"):
         return _import_module(f"opwright.{name}")
     raise AttributeError(f"module 'opwright' has no attribute {name!r}")

@@ -36,51 +36,51 @@ class Castable:
 
     def float(self: _Moves) -> Tensor:
         """As float32."""
-        return self.to(dtypes.float32)
+        return _cast(self, dtypes.float32)
 
     def double(self: _Moves) -> Tensor:
         """As float64."""
-        return self.to(dtypes.float64)
+        return _cast(self, dtypes.float64)
 
     def half(self: _Moves) -> Tensor:
         """As float16."""
-        return self.to(dtypes.float16)
+        return _cast(self, dtypes.float16)
 
     def bfloat16(self: _Moves) -> Tensor:
         """As bfloat16."""
-        return self.to(dtypes.bfloat16)
+        return _cast(self, dtypes.bfloat16)
 
     def byte(self: _Moves) -> Tensor:
         """As uint8."""
-        return self.to(dtypes.uint8)
+        return _cast(self, dtypes.uint8)
 
     def char(self: _Moves) -> Tensor:
         """As int8."""
-        return self.to(dtypes.int8)
+        return _cast(self, dtypes.int8)
 
     def short(self: _Moves) -> Tensor:
         """As int16."""
-        return self.to(dtypes.int16)
+        return _cast(self, dtypes.int16)
 
     def int(self: _Moves) -> Tensor:
         """As int32."""
-        return self.to(dtypes.int32)
+        return _cast(self, dtypes.int32)
 
     def long(self: _Moves) -> Tensor:
         """As int64."""
-        return self.to(dtypes.int64)
+        return _cast(self, dtypes.int64)
 
     def bool(self: _Moves) -> Tensor:
         """As bool."""
-        return self.to(dtypes.bool_)
+        return _cast(self, dtypes.bool_)
 
     def cfloat(self: _Moves) -> Tensor:
         """As complex64."""
-        return self.to(dtypes.complex64)
+        return _cast(self, dtypes.complex64)
 
     def cdouble(self: _Moves) -> Tensor:
         """As complex128."""
-        return self.to(dtypes.complex128)
+        return _cast(self, dtypes.complex128)
 
     @property
     def T(self: _Moves) -> Tensor:
@@ -125,4 +125,12 @@ def _call(name: str, tensor: Any) -> Tensor:
     from opwright.ops_namespace import ops
 
     result: Tensor = getattr(ops.aten, name)(tensor)
+    return result
+
+
+def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
+    """`to.dtype`, with no search for the overload that is meant."""
+    from opwright.ops_namespace import ops
+
+    result: Tensor = ops.aten.to.dtype(tensor, dtype)
     return result

@@ -140,7 +140,7 @@ def _select_backend(operator: Operator, position: int, mode: int) -> Function:
 
     def select_backend(*args: Any) -> Any:
         device = args[position]
-        keys = mode | (CPU if device is None else _backend_bit(device))
+        keys = mode | (CPU if device is None or device.type == "cpu" else _backend_bit(device))
         return (operator.table.get(keys) or operator.resolve(keys))(*args)
 
     return select_backend

@@ -30,13 +30,22 @@ Kernel = Callable[..., Any]
 
 
 class Overloads:
-    """The operators of one packet, in definition order, and which of them served the types of earlier calls."""
+    """The operators of one packet, in definition order, and which of them served the types of earlier calls.
 
-    __slots__ = ("chosen", "operators")
+    `stub` is the generated function for all of them, until another one is defined that it knows nothing of.
+    """
+
+    __slots__ = ("chosen", "operators", "stub")
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.chosen: dict[Any, Operator] = {}
+        self.stub: Kernel | None = None
+
+    def changed(self) -> None:
+        """Forget what followed from the operators there were. The lock is held."""
+        self.chosen.clear()
+        self.stub = None
 
 
 operators: Final[dict[str, Operator]] = {}
@@ -93,7 +102,7 @@ class Operator:
             self.registrations: dict[Key, list[Registration]] = kernels.setdefault(name, {})
             packet = overloads.setdefault(f"{self.namespace}::{self.base}", Overloads())
             packet.operators[self.overload] = self
-            packet.chosen.clear()
+            packet.changed()
 
     @property
     def signature(self) -> Signature:
@@ -300,7 +309,7 @@ class Operator:
             del operators[self.name]
             packet = overloads[f"{self.namespace}::{self.base}"]
             del packet.operators[self.overload]
-            packet.chosen.clear()
+            packet.changed()
             self.forget_table()
 
     def forget_table(self) -> None:

@@ -93,3 +93,45 @@ class Functional:
     ) -> Any:
         """As `opwright.norm`."""
         return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+def einsum(*args: Any) -> Operand:
+    """The sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands one by
+    one or in a list; or each operand before its labels as numbers, those of the result last:
+    `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    from opwright.kernels.composites_einsum import equation_of_sublists
+
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    equation, operands = (args[0], list(args[1:])) if isinstance(args[0], str) else equation_of_sublists(args)
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = list(operands[0])
+    return _aten().einsum(equation, operands)
+
+
+def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
+    """The sum of products over `dims`: the last ones of `a` with the first ones of `b` where it is a number, else two
+    lists of dimensions.
+
+    Raises RuntimeError for a negative number.
+    """
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(a.shape), len(b.shape)):
+            raise RuntimeError(
+                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}, ndim_a={len(a.shape)}, "
+                f"ndim_b={len(b.shape)}"
+            )
+        left, right = list(range(-dims, 0)), list(range(dims))
+    else:
+        left, right = ([each] if isinstance(each, int) else list(each) for each in dims)
+    return _aten().tensordot(a, b, left, right)
+
+
+def chain_matmul(*matrices: Operand) -> Operand:
+    """The product of the matrices, in the cheapest order."""
+    return _aten().chain_matmul(list(matrices))

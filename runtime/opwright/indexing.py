@@ -17,6 +17,7 @@ from opwright.devices import is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 
 _SIMPLE = frozenset((int, bool, slice))
+_NUMBERS = frozenset((int, bool, float, complex))
 _MASKS = frozenset((bool_, uint8))
 _stubs: dict[str, Callable[..., Any]] = {}
 
@@ -61,6 +62,9 @@ class Indexable:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         viewed, indices = _apply_basic(self, _as_tuple(index))
+        if not indices and type(value) in _NUMBERS:
+            _call("fill_", "Scalar", viewed, value)
+            return
         source = _as_source(viewed, value)
         if not indices:
             _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
@@ -78,6 +82,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
     """The view that the basic indices make, and the other indices by the dimension of it that they begin at."""
+    if len(index) == 1 and type(index[0]) is int:
+        return _select(self, 0, index[0]), {}
     items = [_as_item(each) for each in index]
     named = ellipses = 0
     for item in items:

@@ -12,7 +12,7 @@ from opwright import _schema
 from opwright.dispatcher import Operator
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
-from opwright.ops_namespace import lost
+from opwright.ops_namespace import forget, lost
 from opwright.registrations import ArrayKernel, Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
 from opwright.registry import Handle, as_key, register, register_fallback
 
@@ -214,6 +214,7 @@ class _Contents:
             while self.operators:
                 operator = self.operators.pop()
                 operator.undefine()
+                forget(operator.namespace, operator.base)
                 if collected:
                     lost[f"{operator.namespace}::{operator.base}"] = self.where
             if self.is_definer and _definers.get(self.ns) is self.where:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opwright.errors import LinAlgError
 from opwright_aten.ops import linalg_cholesky as cholesky
 from opwright_aten.ops import linalg_cholesky_ex as cholesky_ex
+from opwright_aten.ops import linalg_cond as cond
 from opwright_aten.ops import linalg_cross as cross
 from opwright_aten.ops import linalg_det as det
 from opwright_aten.ops import linalg_diagonal as diagonal
@@ -19,9 +20,11 @@ from opwright_aten.ops import linalg_lu_factor as lu_factor
 from opwright_aten.ops import linalg_lu_factor_ex as lu_factor_ex
 from opwright_aten.ops import linalg_lu_solve as lu_solve
 from opwright_aten.ops import linalg_matmul as matmul
+from opwright_aten.ops import linalg_matrix_norm as matrix_norm
 from opwright_aten.ops import linalg_matrix_power as matrix_power
 from opwright_aten.ops import linalg_matrix_rank as matrix_rank
 from opwright_aten.ops import linalg_multi_dot as multi_dot
+from opwright_aten.ops import linalg_norm as norm
 from opwright_aten.ops import linalg_pinv as pinv
 from opwright_aten.ops import linalg_qr as qr
 from opwright_aten.ops import linalg_slogdet as slogdet
@@ -39,6 +42,7 @@ __all__ = [
     "LinAlgError",
     "cholesky",
     "cholesky_ex",
+    "cond",
     "cross",
     "det",
     "diagonal",
@@ -53,9 +57,11 @@ __all__ = [
     "lu_factor_ex",
     "lu_solve",
     "matmul",
+    "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "multi_dot",
+    "norm",
     "pinv",
     "qr",
     "slogdet",

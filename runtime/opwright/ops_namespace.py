@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dispatcher import overloads
 from opwright.packets import Packet, packet
-from opwright.registrations import kernels
+from opwright.registrations import kernels, lock
 
 if TYPE_CHECKING:
     from opwright_aten.ops import Namespace as AtenNamespace
 
-__all__ = ["Namespace", "lost", "ops"]
+__all__ = ["Namespace", "forget", "lost", "ops"]
 
 # By packet name, where the library was made that defined it and was garbage-collected: for the error that says so.
 lost: Final[dict[str, str]] = {}
 
 
 class Namespace:
-    """The operators of one namespace. An operator that is not defined, or no longer, raises AttributeError."""
+    """The operators of one namespace. An operator that is not defined, or no longer, raises AttributeError.
+
+    Packets that were asked for are kept as attributes, as long as they have operators (`forget`).
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Packet:
         qualified = f"{self._name}::{name}"
-        known = overloads.get(qualified)
-        if known is None or not known.operators:
-            raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{_why_not(qualified)}")
-        return packet(qualified)
+        with lock:  # so that nothing undefines it in between
+            known = overloads.get(qualified)
+            if known is None or not known.operators:
+                raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{_why_not(qualified)}")
+            found = self.__dict__[name] = packet(qualified)
+        return found
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
@@ -44,6 +49,13 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<opwright.ops.{self._name}>"
+
+
+def forget(namespace: str, base: str) -> None:
+    """Let go of a packet whose operators may be gone. The lock is held."""
+    known = ops.__dict__.get(namespace)
+    if known is not None:
+        known.__dict__.pop(base, None)
 
 
 def _why_not(qualified: str) -> str:

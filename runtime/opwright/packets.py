@@ -19,6 +19,7 @@ from opwright.wrapped_numbers import is_number, takes_numbers
 __all__ = ["Packet", "find_packet", "packet", "packets"]
 
 packets: Final[dict[str, Packet]] = {}
+_OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
 _ONE_ELEMENT: Final = frozenset(
@@ -32,7 +33,7 @@ class Packet:
     Calling it takes the first overload that fits.
     """
 
-    __slots__ = ("__weakref__", "_chosen", "_stub", "base", "name", "namespace", "operators")
+    __slots__ = ("__weakref__", "_chosen", "_shared", "_stub", "base", "name", "namespace", "operators")
     __signature__ = ShownSignature()
 
     def __init__(self, name: str) -> None:
@@ -40,9 +41,9 @@ class Packet:
         self.namespace, _, self.base = name.partition("::")
         self._stub: Callable[..., Any] | None = None
         with lock:
-            shared = overloads.setdefault(name, Overloads())
-        self.operators = shared.operators
-        self._chosen = shared.chosen
+            self._shared = overloads.setdefault(name, Overloads())
+        self.operators = self._shared.operators
+        self._chosen = self._shared.chosen
 
     @property
     def stub(self) -> Callable[..., Any] | None:
@@ -52,6 +53,9 @@ class Packet:
     @stub.setter
     def stub(self, stub: Callable[..., Any]) -> None:
         self._stub = stub
+        with lock:
+            is_of_one = any(operator.stub is stub for operator in self.operators.values())
+            self._shared.stub = None if is_of_one and len(self.operators) > 1 else stub
         stub.__doc__ = declarations(self.operators.values())  # what `help` has to say beyond the signature
 
     @property
@@ -75,12 +79,15 @@ class Packet:
         return iter(self.overloads())
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.call(args, kwargs)
+        stub = self._shared.stub
+        return self.call(args, kwargs) if stub is None else stub(*args, **kwargs)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the first overload that the arguments fit. Raises ArgumentError with each one's reason if none does."""
-        if "out" in kwargs and kwargs["out"] is None:  # as in PyTorch: the same as none given
-            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+        if "out" in kwargs:
+            # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
+            names = _OPTIONS if kwargs["out"] is not None else ("out",)
+            kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
         key = _types(args, kwargs)
         operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:

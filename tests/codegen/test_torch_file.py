@@ -174,7 +174,7 @@ def test_shared_operators_run_and_the_others_raise_dispatch_errors(beside: dict[
     other = {name: text for name, text in said.items() if not text.startswith(allowed)}
     assert other == {}
     missing = [name for name, text in said.items() if text.startswith("DispatchError: ")]
-    assert len(missing) > 2500
+    assert len(missing) > 1000
 
 
 def test_every_operator_is_there(operators: OperatorSet, report: dict[str, Any]) -> None:

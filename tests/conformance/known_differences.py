@@ -105,6 +105,7 @@ KNOWN = (
         "2 or more dimensions.*IndexError",
         "PyTorch looks at the last two sizes before it checks that they are there",
     ),
+    Known("linalg_cond.p_str", "'nuc'.*nan", "a matrix of zeros is singular: inf, as by the other norms"),
     Known("logdet", "complex.*nanj", "the logarithm of a complex 0 is -inf, as in C; PyTorch's has a NaN in it"),
     Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
     Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),

@@ -51,5 +51,4 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
 # Operators without samples of their own, and why.
 NO_SAMPLES: dict[str, str] = {
     "_linalg_check_errors": "it gives nothing; linalg_inv, linalg_solve and linalg_cholesky raise its errors",
-    "normal": "PyTorch calls it normal_functional; normal_ and normal.out have samples",
 }

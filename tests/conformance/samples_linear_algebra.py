@@ -398,6 +398,59 @@ def one_tolerance(tensor: bool) -> Iterator[Sample]:
     yield sample(np.diag([1.0, -3, 1e-3]), np.array(0.01) if tensor else 0.01, True)
 
 
+NUMBERS = (1, -1, 2, -2, np.inf, -np.inf, 3)
+NAMES = ("fro", "nuc", "x")
+
+
+def matrix_norms(orders: tuple[object, ...]) -> Iterator[Sample]:
+    for array in matrices():
+        yield from (sample(array, order) for order in orders)
+    array = make((2, 3, 4), FLOAT32)
+    for order in orders:
+        yield from (sample(array, order, dims, keep) for dims in ([0, 2], [2, 0], [-1, 1]) for keep in (False, True))
+        yield sample(array, order, [0, 0])
+        yield sample(array, order, [0])
+        yield sample(array, order, dtype=FLOAT64)
+
+
+def norms(orders: tuple[object, ...]) -> Iterator[Sample]:
+    for array in (*matrices(), make((4,), FLOAT64), make((2, 3, 4), FLOAT64)):
+        yield from (sample(array, order) for order in orders)
+    for order in orders:
+        array = make((2, 3, 4), FLOAT32)
+        yield from (sample(array, order, dims, keep) for dims in ([1], [0, 2], [0, 1, 2]) for keep in (False, True))
+
+
+def nuclear_norms() -> Iterator[Sample]:
+    array = make((2, 3, 4), FLOAT32)
+    yield from (sample(array, dims, keep) for dims in ([0, 2], [2, 1], [0, 0]) for keep in (False, True))
+
+
+def conditions(orders: tuple[object, ...]) -> Iterator[Sample]:
+    for array in (*regular(), make((3, 5), FLOAT64)):
+        yield from (sample(array, order) for order in orders)
+
+
+def distances(*modes: int | None) -> Iterator[Sample]:
+    for first, second in (
+        ((3, 4), (5, 4)), ((2, 3, 4), (2, 5, 4)), ((2, 1, 3, 4), (6, 5, 4)), ((3, 0), (5, 0)), ((0, 4), (5, 4)),
+        ((3, 4), (5, 3)), ((30, 4), (28, 4)), ((2, 30, 4), (1, 3, 4)),
+    ):  # fmt: skip
+        for mode in modes:
+            for p in (2.0, 1.0, 0.0, float("inf"), 3.0, -1.0):
+                yield sample(make(first, FLOAT32), make(second, FLOAT32, seed=1), p, mode)
+    for dtype in DTYPES:
+        yield sample(make((3, 4), dtype), make((5, 4), dtype), 2.0, None)
+    yield sample(make((3, 4), FLOAT32), make((5, 4), FLOAT64), 2.0, None)
+    yield sample(make((4, 3), FLOAT64).T, make((5, 4), FLOAT64), 2.0, None)
+
+
+def points() -> Iterator[Sample]:
+    for first, second in (((3, 4), (5, 4)), ((2, 30, 4), (2, 5, 4))):
+        for dtype in (FLOAT32, FLOAT64):
+            yield sample(make(first, dtype), make(second, dtype, seed=1))
+
+
 LEFT = ({}, {"left": False})
 TRIANGLES = tuple(
     {"upper": upper, "left": left, "unitriangular": unit}
@@ -406,6 +459,17 @@ TRIANGLES = tuple(
 
 
 SAMPLES: dict[str, Samples] = {
+    "linalg_matrix_norm": partial(matrix_norms, NUMBERS),
+    "linalg_matrix_norm.str_ord": partial(matrix_norms, NAMES),
+    "linalg_norm": partial(norms, (*NUMBERS, None)),
+    "linalg_norm.ord_str": partial(norms, NAMES),
+    "nuclear_norm": each_of(matrices, ((), {}), ((True,), {})),
+    "nuclear_norm.dim": nuclear_norms,
+    "linalg_cond": partial(conditions, (*NUMBERS, None)),
+    "linalg_cond.p_str": partial(conditions, NAMES),
+    "cdist": partial(distances, None, 0, 1, 2, 5),
+    "_cdist_forward": partial(distances, None),
+    "_euclidean_dist": points,
     "linalg_inv_ex": each_of(regular, ((), {}), ((), {"check_errors": True})),
     **dict.fromkeys(
         (

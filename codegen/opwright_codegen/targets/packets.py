@@ -109,7 +109,7 @@ def _assignment(packet: str, function: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """Overloads that differ in the types of some arguments alone, and the out arguments of the others."""
+    """One overload, or several that the types of some arguments tell apart, and the out arguments of the others."""
 
     overloads: tuple[OperatorView, ...]
     deciding: tuple[int, ...]
@@ -235,7 +235,8 @@ def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged |
     shape = [(p.name, p.default) for p in first]
     if any([(p.name, p.default) for p in o.parameters] != shape for o in overloads[1:]):
         return None
-    if not any(p.tensors is Tensors.ONE for p in first) or any(_has_lists(o) for o in overloads):
+    is_alone = len(overloads) == 1  # nothing has to be told apart by types
+    if not is_alone and (not any(p.tensors is Tensors.ONE for p in first) or any(_has_lists(o) for o in overloads)):
         return None
     positions = range(len(first))
     deciding = tuple([i for i in positions if len({o.parameters[i].argument.type for o in overloads}) > 1])

@@ -15,36 +15,34 @@ _BLOCK = 8192  # elements; with a handful of temporaries of float64 that is what
 
 
 def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None, *operands: Array) -> Array:
-    """`function(xp, *operands)`, elementwise on operands of one shape with a dimension, of any operands that broadcast.
+    """`function(xp, *operands)`, elementwise on 1-d operands of one length, for any operands that broadcast.
 
-    On the CPU a long contiguous array is gone through in blocks, since an expression of many terms would move each
-    of its temporaries through the memory.
+    On the CPU it is called for one block after another, since an expression of many terms would move each of its
+    temporaries through the memory.
     """
     if len(operands) > 1:
         operands = tuple(xp.broadcast_arrays(*operands))
-    shape, dtype, size = operands[0].shape, operands[0].dtype, operands[0].size
-    if not shape:
-        result = function(xp, *[xp.reshape(operand, (1,)) for operand in operands]).reshape(())
-    elif xp is np and size > _BLOCK and all(operand.flags.c_contiguous for operand in operands):
-        result = out if out is not None and out.flags.c_contiguous else np.empty(shape, dtype)
-        flat, parts = result.reshape(-1), [operand.reshape(-1) for operand in operands]
-        for start in range(0, size, _BLOCK):
-            flat[start : start + _BLOCK] = function(xp, *[part[start : start + _BLOCK] for part in parts])
-    else:
-        result = function(xp, *operands)
-    if out is None or result is out:
-        return result
-    out[...] = result
-    return out
+    elif out is None and operands[0].ndim > 1 and operands[0].flags.f_contiguous:
+        return blockwise(xp, function, None, operands[0].ravel(order="F")).reshape(operands[0].shape, order="F")
+    shape = operands[0].shape
+    result = out if out is not None and out.flags.c_contiguous else xp.empty(shape, operands[0].dtype)
+    flat, parts = result.reshape(-1), [xp.ascontiguousarray(operand).reshape(-1) for operand in operands]
+    step = _BLOCK if xp is np else max(1, flat.size)
+    for start in range(0, flat.size, step):
+        flat[start : start + step] = function(xp, *[part[start : start + step] for part in parts])
+    if out is not None and result is not out:
+        out[...] = result
+        return out
+    return result
 
 
 def put_where(xp: ModuleType, result: Array, mask: Array, function: Callable[..., Array], *operands: Array) -> None:
-    """`result[mask] = function(operands[mask])`, computed nowhere else."""
-    count = int(xp.count_nonzero(mask))
-    if count == mask.size:
+    """`result[mask] = function(operands[mask])` on 1-d arrays, computed nowhere else."""
+    places = xp.flatnonzero(mask)  # faster to go by than a mask, of which no processor can foresee the next bit
+    if places.size == mask.size:
         result[...] = function(*operands)
-    elif count:
-        result[mask] = function(*[operand[mask] for operand in operands])
+    elif places.size:
+        result[places] = function(*[operand.take(places) for operand in operands])
 
 
 def ratio(coefficients: tuple[Coefficients, Coefficients], x: Array) -> Array:

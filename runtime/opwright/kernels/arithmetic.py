@@ -120,8 +120,10 @@ def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | No
     distance = end - self
     if isinstance(weight, int | float | complex) and not isinstance(weight, np.generic):
         if abs(weight) < 0.5:
-            return xp.add(self, self.dtype.type(weight) * distance, out=out)
-        return xp.subtract(end, distance * self.dtype.type(1 - weight), out=out)
+            distance *= self.dtype.type(weight)
+            return xp.add(self, distance, out=_or_reused(out, distance, self))
+        distance *= self.dtype.type(1 - weight)
+        return xp.subtract(end, distance, out=_or_reused(out, distance, end))
     near = xp.absolute(weight) < 0.5
     return _stored(xp, xp.where(near, self + weight * distance, end - distance * (1 - weight)), out)
 
@@ -131,7 +133,8 @@ def addcmul(
 ) -> Array:
     """`self + value * tensor1 * tensor2`."""
     factor = tensor1 if value == 1 else tensor1 * checked_scalar(value, self.dtype)
-    return xp.add(self, factor * tensor2, out=out)
+    product = factor * tensor2
+    return xp.add(self, product, out=_or_reused(out, product, self))
 
 
 def addcdiv(
@@ -139,7 +142,8 @@ def addcdiv(
 ) -> Array:
     """`self + value * tensor1 / tensor2`."""
     numerator = tensor1 if value == 1 else tensor1 * checked_scalar(value, self.dtype)
-    return xp.add(self, numerator / tensor2, out=out)
+    quotient = numerator / tensor2
+    return xp.add(self, quotient, out=_or_reused(out, quotient, self))
 
 
 def heaviside(xp: ModuleType, self: Array, values: Array, out: Array | None = None) -> Array:
@@ -218,6 +222,13 @@ def gelu(xp: ModuleType, self: Array, approximate: str, out: Array | None = None
             return xp.multiply(0.5 * self, 1 + erf(xp, self * self.dtype.type(0.7071067811865476)), out=out)
         case _:
             raise RuntimeError("approximate argument must be either none or tanh.")
+
+
+def _or_reused(out: Array | None, temporary: Array, other: Array) -> Array | None:
+    """`out`, or a temporary of the result's shape and order: a new array costs more than the arithmetic."""
+    if out is None and temporary.ndim and other.shape == temporary.shape and other.strides == temporary.strides:
+        return temporary
+    return out
 
 
 def _stored(xp: ModuleType, result: Array, out: Array | None) -> Array:

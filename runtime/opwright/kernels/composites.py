@@ -8,7 +8,7 @@ from typing import Any
 
 import opwright
 from opwright import layouts, rules
-from opwright.devices import as_device, backend_of
+from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
 from opwright.sizes import check, guard_or_false, guard_or_true
 from opwright.storage import as_strided as stride_storage
@@ -20,12 +20,13 @@ Array = Any
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
 
-def _array(operand: Operand) -> Array:
+def array_of(operand: Operand) -> Array:
+    """The array of a Tensor; a plain array itself."""
     return operand.array if isinstance(operand, Tensor) else operand
 
 
 def _strides(operand: Operand) -> tuple[int, ...]:
-    array = _array(operand)
+    array = array_of(operand)
     return tuple(backend_of(array).strides(array))
 
 
@@ -202,61 +203,13 @@ def item(self: Operand) -> complex:
 
 def contiguous(self: Operand, memory_format: Any) -> Operand:
     """The tensor itself if its elements lie in the order that `memory_format` says, else a copy in which they do."""
-    if _lies_in(self, memory_format):
+    if lies_in(self, memory_format):
         return self
     return opwright.ops.aten.clone(self, memory_format=memory_format)
 
 
-def _lies_in(self: Operand, memory_format: Any) -> bool:
+def lies_in(self: Operand, memory_format: Any) -> bool:
+    """Whether the elements lie in the order that a memory format says."""
     is_channels_last = getattr(memory_format, "name", "").startswith("channels_last")
     in_order = layouts.is_channels_last if is_channels_last else layouts.is_contiguous
     return in_order(tuple(self.shape), _strides(self))
-
-
-def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
-    """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
-    plan = rules.like(_array(self), dtype=dtype, memory_format=memory_format)
-    if device is None:
-        device = plan.device
-    return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
-
-
-def full_of_empty(
-    size: Sequence[int], fill_value: complex, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> Operand:
-    """`full` by filling an empty tensor."""
-    plan = rules.full(size, fill_value, dtype=dtype)
-    return opwright.ops.aten.fill_(opwright.empty(size, dtype=plan.dtype, device=device), fill_value)
-
-
-def to(
-    self: Operand,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: Any,
-) -> Operand:
-    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
-    for."""
-    array = _array(self)
-    wanted = None if device is None else as_device(device)
-    same_format = memory_format in (None, opwright.preserve_format) or _lies_in(self, memory_format)
-    if (
-        not copy
-        and (dtype is None or as_dtype(dtype) == array.dtype)
-        and (wanted is None or wanted == backend_of(array).device(array))
-        and same_format
-    ):
-        return self
-    return opwright._to_copy(self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format)
-
-
-def copy_to(
-    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
-) -> Operand:
-    """A copy with another dtype, device or memory format."""
-    made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    return opwright.ops.aten.copy_(made, self, non_blocking)

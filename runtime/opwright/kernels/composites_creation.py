@@ -7,8 +7,13 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright import rules
+from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
+from opwright.kernels.composites import array_of, lies_in
 from opwright.layouts import broadcast_shapes, contiguous_strides
+from opwright.metadata import Plan
+from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 Number = complex
@@ -74,7 +79,53 @@ def _ends(name: str, *ends: Any) -> list[Any]:
     return numbers
 
 
+# Like another
+
+
+def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
+    """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
+    return _empty(self, rules.like(array_of(self), dtype=dtype, memory_format=memory_format), device)
+
+
+def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
+    device = _device_of(self, plan) if device is None else device
+    return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
+
+
+def _device_of(self: Operand, plan: Plan) -> Any:
+    return self.device if isinstance(self, Tensor) else plan.device
+
+
+def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
+    """Zeros in the shape and strides of another tensor."""
+    plan = rules.like(array_of(self), dtype=dtype, memory_format=memory_format)
+    if plan.strides == contiguous_strides(plan.shape):
+        device = _device_of(self, plan) if device is None else device
+        return opwright.zeros(list(plan.shape), dtype=plan.dtype, device=device)
+    return opwright.zero_(_empty(self, plan, device))
+
+
+def ones_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
+    """Ones in the shape and strides of another tensor."""
+    return full_like(self, 1, dtype, layout, device, pin_memory, memory_format)
+
+
+def full_like(
+    self: Operand, fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Operand:
+    """One value in the shape and strides of another tensor."""
+    return opwright.fill_(empty_like(self, dtype, layout, device, pin_memory, memory_format), fill_value)
+
+
 # Others
+
+
+def full_of_empty(
+    size: Sequence[int], fill_value: complex, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Operand:
+    """`full` by filling an empty tensor."""
+    plan = rules.full(size, fill_value, dtype=dtype)
+    return opwright.fill_(opwright.empty(size, dtype=plan.dtype, device=device), fill_value)
 
 
 def empty_permuted(
@@ -169,3 +220,48 @@ def _around(made: Operand, mean: Any, std: Any, generator: Any) -> Operand:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     aten.normal_(made, 0.0, 1.0, generator=generator)
     return aten.add_(aten.mul_(made, std), mean)
+
+
+# Casts and copies
+
+
+def to(
+    self: Operand,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: Any,
+) -> Operand:
+    """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
+    for."""
+    array = array_of(self)
+    wanted = None if device is None else as_device(device)
+    same_format = memory_format in (None, opwright.preserve_format) or lies_in(self, memory_format)
+    if (
+        not copy
+        and (dtype is None or as_dtype(dtype) == array.dtype)
+        and (wanted is None or wanted == backend_of(array).device(array))
+        and same_format
+    ):
+        return self
+    return opwright._to_copy(self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def copy_to(
+    self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
+) -> Operand:
+    """A copy with another dtype, device or memory format."""
+    made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return opwright.ops.aten.copy_(made, self, non_blocking)
+
+
+def to_dtype(self: Operand, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Operand:
+    """The tensor with another dtype: itself where it has that and no copy is asked for."""
+    if memory_format is None:
+        if not copy and self.dtype is dtype:
+            return self
+        return opwright._to_copy(self, dtype=dtype, non_blocking=non_blocking)
+    return to(self, dtype, None, None, None, non_blocking, copy, memory_format)

@@ -188,7 +188,7 @@ def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitia
 def _bound(self: Operand, largest: Operand, atol: Tolerance, rtol: Tolerance) -> Operand:
     """max(atol, rtol * largest), one for each matrix, in a last dimension of 1."""
     aten = opwright.ops.aten
-    default = opwright.finfo(as_dtype(largest.dtype)).eps * _larger(*self.shape[-2:])
+    default = float(opwright.finfo(as_dtype(largest.dtype)).eps) * _larger(*self.shape[-2:])
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if _is_array(tolerance) and as_dtype(tolerance.dtype) in COMPLEX:
             raise RuntimeError(f"linalg: {name} tensor of complex type is not supported")

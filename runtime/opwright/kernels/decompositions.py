@@ -39,6 +39,10 @@ def check_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
     raise LinAlgError(f"{api_name}: {batch}{text}")
 
 
+def check_no_factorizations(info: Array, api_name: str, is_matrix: bool) -> None:
+    """Without data, nothing is known to have failed."""
+
+
 def _attempt(xp: ModuleType, function: Callable[..., Any], *args: Any) -> Any:
     """The function's result, None where a matrix is singular: NumPy raises, CuPy gives what is not finite."""
     try:
@@ -187,7 +191,6 @@ def log_determinant(xp: ModuleType, A: Array) -> tuple[Array, Array, Array, Arra
 
 def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
     """`linalg_lu_factor_ex`: LU, pivots, and 0 or the place of the first zero on the diagonal of U."""
-    _check_pivot(A, pivot)
     factors, pivots, _ = elimination.factor(xp, A)
     info = elimination.first_zero(xp, factors)
     if check_errors:
@@ -197,7 +200,6 @@ def lu_and_info(xp: ModuleType, A: Array, pivot: bool, check_errors: bool) -> tu
 
 def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """`linalg_lu`: P, L and U with A = P @ L @ U."""
-    _check_pivot(A, pivot)
     rows, columns = A.shape[-2:]
     count = min(rows, columns)
     factors, _, order = elimination.factor(xp, A)
@@ -205,11 +207,6 @@ def lu(xp: ModuleType, A: Array, pivot: bool) -> tuple[Array, Array, Array]:
     lower = xp.tril(factors[..., :count], -1) + xp.eye(rows, count, dtype=A.dtype)
     upper = xp.triu(factors[..., :count, :])
     return (permutation if pivot else xp.zeros(0, A.dtype)), lower, upper
-
-
-def _check_pivot(A: Array, pivot: bool) -> None:
-    if not pivot and A.size:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
 def cholesky_and_info(xp: ModuleType, self: Array, upper: bool, check_errors: bool) -> tuple[Array, Array]:
@@ -288,8 +285,6 @@ def singular_value_decomposition(
     xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:
     """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`."""
-    if driver is not None and A.size:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     if not compute_uv:
         none = xp.zeros(0, A.dtype)
         return none, _converged("linalg.svd", _singular_values, xp, A), none

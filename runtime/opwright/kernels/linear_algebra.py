@@ -46,8 +46,6 @@ def _add_scaled(xp: ModuleType, self: Array, product: Array, beta: complex, alph
 
 
 def _as_element(array: Array, value: complex) -> Any:
-    if array.dtype.kind in "iu" and not isinstance(value, int):
-        raise RuntimeError("For integral input tensors, arguments alpha and beta must not be floating point numbers.")
     return array.dtype.type(value)
 
 
@@ -56,3 +54,33 @@ def cross_product(xp: ModuleType, self: Array, other: Array, dim: int) -> Array:
     axis = dim % self.ndim
     a, b = ([each[(slice(None),) * axis + (place,)] for place in range(3)] for each in (self, other))
     return xp.stack([a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axis)
+
+
+_ELEMENTS_AT_ONCE = 1 << 22
+
+
+def distances(xp: ModuleType, x1: Array, x2: Array, p: float, compute_mode: int | None) -> Array:
+    """`_cdist_forward`: the p-norm of the difference of each row of `x1` and each row of `x2`; some rows of `x1` at a
+    time, so that the differences fit into caches and memory."""
+    batch = xp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    result = xp.empty((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
+    rows = max(1, _ELEMENTS_AT_ONCE // max(1, result[..., :1, :].size * x1.shape[-1]))
+    for start in range(0, x1.shape[-2], rows):
+        part = x1[..., start : start + rows, None, :] - x2[..., None, :, :]
+        result[..., start : start + rows, :] = _norms(xp, part, p)
+    return result
+
+
+def _norms(xp: ModuleType, part: Array, p: float) -> Array:
+    if not part.shape[-1]:
+        return xp.zeros(part.shape[:-1], part.dtype)
+    if p == 0:
+        return (part != 0).sum(axis=-1)
+    if p == 2:
+        return xp.sqrt(xp.square(part, out=part).sum(axis=-1))
+    xp.abs(part, out=part)
+    if p == 1:
+        return part.sum(axis=-1)
+    if p == float("inf"):
+        return part.max(axis=-1)
+    return xp.power(xp.power(part, p, out=part).sum(axis=-1), 1 / p)

@@ -11,7 +11,17 @@ from opwright.rules.embedding import embedding, embedding_renorm
 from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
 from opwright.rules.indexing import expand_masks, gather, index, index_select
 from opwright.rules.joining import cat, stack
-from opwright.rules.linear_algebra import coefficients, decomposed, lu_solution, not_computed, qr, solution, svd
+from opwright.rules.linear_algebra import (
+    coefficients,
+    decomposed,
+    lu_factors,
+    lu_parts,
+    lu_solution,
+    not_computed,
+    qr,
+    solution,
+    svd,
+)
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
@@ -43,7 +53,7 @@ from opwright.rules.pointwise import (
     scaled,
     where,
 )
-from opwright.rules.products import added_outer, added_product, cross, gufunc, trace
+from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
 from opwright.rules.random import binomial, multinomial
 from opwright.rules.rearranging import (
     block_diagonal,
@@ -86,6 +96,7 @@ __all__ = [
     "convolution",
     "cross",
     "decomposed",
+    "distances",
     "dropout_mask",
     "embedding",
     "embedding_renorm",
@@ -116,6 +127,8 @@ __all__ = [
     "linspace",
     "loss",
     "loss_like_self",
+    "lu_factors",
+    "lu_parts",
     "lu_solution",
     "margin_loss",
     "masked",

@@ -137,12 +137,37 @@ def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
     return q, decomposed("linalg.qr", A, "m,n" if mode == "complete" else "k,n", square=False, columns=True)
 
 
-def svd(A: Any, full_matrices: bool, compute_uv: bool) -> tuple[Plan, Plan, Plan]:
-    """U, S and Vh of each matrix; U and Vh column-major, or nothing."""
+def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Plan, Plan, Plan]:
+    """U, S and Vh of each matrix; U and Vh column-major, or nothing. Raises RuntimeError for a `driver`."""
     values = decomposed("linalg.svd", A, "k", square=False, kind="real")
+    if driver is not None and layouts.count(A.shape) != 0:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     if not compute_uv:
         nothing = not_computed("linalg.svd", A, square=False)
         return nothing, values, nothing
     left, right = ("m,m", "n,n") if full_matrices else ("m,k", "k,n")
     u, vh = (decomposed("linalg.svd", A, sizes, square=False, columns=True) for sizes in (left, right))
     return u, values, vh
+
+
+def lu_factors(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
+    """LU in one column-major matrix, pivots and info. Raises RuntimeError without `pivot`, where there are elements."""
+    factors = decomposed("torch.lu_factor", A, "m,n", square=False, columns=True)
+    _check_pivot(A, pivot)
+    pivots, info = (decomposed("torch.lu_factor", A, size, square=False, kind="info") for size in ("k", ""))
+    return factors, pivots, info
+
+
+def lu_parts(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
+    """P (nothing without `pivot`), L and U. Raises RuntimeError without `pivot`, where there are elements."""
+    permutation = (
+        decomposed("linalg.lu", A, "m,m", square=False) if pivot else not_computed("linalg.lu", A, square=False)
+    )
+    _check_pivot(A, pivot)
+    lower, upper = (decomposed("linalg.lu", A, sizes, square=False) for sizes in ("m,k", "k,n"))
+    return permutation, lower, upper
+
+
+def _check_pivot(A: Any, pivot: bool) -> None:
+    if not pivot and layouts.count(A.shape) != 0:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")

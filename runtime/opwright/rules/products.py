@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from opwright import layouts
 from opwright.annotations import CoreDimensions, DtypeKinds
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, int64, opmath
+from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, float32, float64, int64, opmath
+from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
@@ -73,7 +74,7 @@ def _core_dimensions(signature: str) -> tuple[tuple[tuple[str, ...], ...], tuple
     return groups, tuple(name for name in output.strip("()").split(",") if name)
 
 
-def added_product(signature: str, self: Any, first: Any, second: Any) -> Plan:
+def added_product(signature: str, self: Any, first: Any, second: Any, beta: complex, alpha: complex) -> Plan:
     """A product, as `gufunc` has it, plus `self`, which broadcasts to it. A dimension named in both factors and not
     in the result is summed over.
 
@@ -89,7 +90,13 @@ def added_product(signature: str, self: Any, first: Any, second: Any) -> Plan:
         casts = (product.compute is not product.dtype,) * 3
         form = Form(product.shape, product.strides, product.dtype, product.common, product.compute, None, casts)
         _added.keep(key, form)
+    _check_scales(form.dtype, beta, alpha)
     return Plan(form, (self, first, second))
+
+
+def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:
+    if dtype.kind in "iu" and not (isinstance(beta, int) and isinstance(alpha, int)):
+        raise RuntimeError("For integral input tensors, arguments alpha and beta must not be floating point numbers.")
 
 
 def _check_expands(shape: Shape, wanted: Shape) -> None:
@@ -108,7 +115,7 @@ class _Operand(NamedTuple):
     ndim: int = 2
 
 
-def added_outer(self: Any, vec1: Any, vec2: Any) -> Plan:
+def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) -> Plan:
     """`self` plus the products of all pairs of two vectors' elements: promoted and laid out as pointwise results are.
     Raises RuntimeError for operands that are no vectors, or a `self` that does not fit."""
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
@@ -125,6 +132,7 @@ def added_outer(self: Any, vec1: Any, vec2: Any) -> Plan:
     row = _Operand((1, shape[1]), (0, vec2.strides[0]), vec2.dtype)
     form = pointwise(_Operand(shape, strides, self.dtype), column, row, kind="no_opmath").form
     casts = tuple(operand.dtype is not form.compute for operand in (self, vec1, vec2))
+    _check_scales(form.dtype, beta, alpha)
     own = Form(form.shape, form.strides, form.dtype, form.common, form.compute, form.produces, casts)
     return Plan(own, (self, vec1, vec2))
 
@@ -159,3 +167,23 @@ def trace(self: Any) -> Plan:
     common = given if given in FLOATING or given in COMPLEX else int64
     compute = opmath(common)
     return Plan(Form((), (), common, common, compute, None, (given is not compute,)), (self,))
+
+
+def distances(x1: Any, x2: Any, p: float) -> Plan:
+    """The distances of each row of `x1` to each row of `x2`: the batches broadcast, the result is contiguous. Raises
+    RuntimeError for a negative `p` and for dtypes or shapes that do not fit."""
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    for name, each in (("X1", x1), ("X2", x2)):
+        dtype = as_dtype(each.dtype)
+        if dtype not in FLOATING:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {dtype}")
+    common = as_dtype(x1.dtype)
+    if x2.dtype != common:
+        raise RuntimeError(f"expected operands of one dtype, but got: {common} != {x2.dtype}")
+    if common not in (float32, float64):
+        raise DispatchError(f"cdist: not implemented for {common}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    shape = (*layouts.broadcast_shapes([x1.shape[:-2], x2.shape[:-2]]), x1.shape[-2], x2.shape[-2])
+    return Plan(Form(shape, layouts.contiguous_strides(shape), common), (x1, x2))

@@ -176,8 +176,24 @@ _join = packet("demo::join")
 
 
 # join: default, out
-def join(*args: Any, **kwargs: Any) -> Any:
-    return _join.call(args, kwargs)
+def join(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _join.call((tensors, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _join_default.convert(1, dim)
+    if type(tensors) is not list:
+        return _join_default.call(tensors, dim)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _join_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _join_default.call(tensors, dim)
+    return kernel(tensors, dim)
 
 
 _join.stub = join

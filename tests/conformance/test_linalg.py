@@ -1,0 +1,60 @@
+"""Python functions on vectors and matrices whose signature is no operator's, and `opwright.linalg`, against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sampling import FLOAT32, FLOAT64, make
+
+import opwright
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from oracle import call, difference, to_opwright, to_torch  # noqa: E402
+from sampling import Sample  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+A, B, C = make((2, 3), FLOAT32), make((3, 4), FLOAT32), make((4, 3, 2), FLOAT32)
+
+
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("einsum", ("ij,jk->ik", A, B)),
+        ("einsum", ("ij,jk->ik", [A, B])),
+        ("einsum", (A, [0, 1], B, [1, 2], [0, 2])),
+        ("einsum", (A, [0, 1], B, [1, 2])),
+        ("einsum", (A, [26, 0], B, [0, 51])),
+        ("einsum", (C, [..., 0], [0, ...])),
+        ("einsum", (A, [0, 52])),
+        ("einsum", ("ij",)),
+        ("tensordot", (C, A, 1)),
+        ("tensordot", (C, C, 0)),
+        ("tensordot", (C, A, ([1, 2], [1, 0]))),
+        ("tensordot", (C, A, -1)),
+        ("tensordot", (A, B, 3)),
+        ("chain_matmul", (A, B)),
+    ],
+)
+def test_function(name: str, args: tuple[Any, ...]) -> None:
+    one = Sample(args)
+    mine, other = (call(getattr(of, name), one, to) for of, to in ((opwright, to_opwright), (torch, to_torch)))
+    assert difference(mine, other) is None
+
+
+def test_the_names_of_linalg_are_pytorchs() -> None:
+    assert not [name for name in opwright.linalg.__all__ if not hasattr(torch.linalg, name)]
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "eigvalsh", "matrix_rank", "cond", "matrix_norm", "pinv"])
+def test_linalg(name: str) -> None:
+    one = Sample((make((3, 3), FLOAT64) + 9 * np.eye(3),))
+    mine, other = (call(getattr(of.linalg, name), one, to) for of, to in ((opwright, to_opwright), (torch, to_torch)))
+    assert difference(mine, other) is None
+
+
+def test_a_singular_matrix() -> None:
+    with pytest.raises(opwright.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal element 2 is"):
+        opwright.linalg.inv(opwright.tensor([[[1.0, 0], [0, 1]], [[1, 1], [1, 1]]]))
