@@ -49,3 +49,10 @@ def test_the_demo() -> None:
     printed = run(str(ROOT / "examples" / "demo.py"), cwd=ROOT)
     for expected in ("np.hypot(a_, b_)", "array([ 5., 13.], dtype=float32)", "wrong.yaml:1:37: error", "ArgumentError"):
         assert expected in printed
+
+
+def test_the_fake_transformer_takes_no_memory() -> None:
+    printed = run(str(ROOT / "examples" / "fake_transformer.py"), cwd=ROOT)
+    assert "(1024, 512, 50257) float32 on cuda" in printed
+    memory = re.search(r"memory for all of it: ([0-9.]+) MB", printed)
+    assert memory is not None and float(memory[1]) < 20

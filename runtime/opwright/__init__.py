@@ -186,7 +186,7 @@ __all__ += _generated.__all__
 
 
 def __getattr__(name: str) -> _Any:
-    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`."""
-    if name in ("fake", "symbolic"):
+    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`, `opwright.testing`."""
+    if name in ("_subclasses", "fake", "symbolic", "testing"):
         return _import_module(f"opwright.{name}")
     raise AttributeError(f"module 'opwright' has no attribute {name!r}")

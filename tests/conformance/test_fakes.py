@@ -15,7 +15,8 @@ from sampling import Sample
 
 import opwright
 from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
-from opwright.keys import CPU, META
+from opwright.sizes import is_symbolic
+from opwright.symbolic import ShapeEnv
 from opwright_codegen.schema import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -59,16 +60,23 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
             return error
 
 
+def concrete(value: Any) -> Any:
+    """A size at the values of its symbols."""
+    if not is_symbolic(value):
+        return value
+    return value.env.evaluate(value, {name: symbol.hint for name, symbol in value.env.symbols.items()})
+
+
 def facts(result: Any, given: list[opwright.Tensor]) -> Any:
     """What is known without data: layout, dtype, device, which argument it is and whose memory it shares."""
     if isinstance(result, opwright.Tensor):
         shares = [i for i, each in enumerate(given) if each.untyped_storage() is result.untyped_storage()]
         same = [i for i, each in enumerate(given) if each is result]
-        layout = tuple(result.shape), tuple(result.stride()), result.storage_offset(), result.dtype, result.device
-        return (*layout, same, shares, result.keys & ~(META | CPU))
+        sizes = tuple(map(concrete, result.shape)), tuple(map(concrete, result.stride()))
+        return (*sizes, concrete(result.storage_offset()), result.dtype, result.device, same, shares)
     if isinstance(result, list | tuple):
         return [facts(item, given) for item in result]
-    return result
+    return concrete(result)
 
 
 def without_writing(value: np.ndarray) -> np.ndarray:
@@ -83,8 +91,7 @@ def without_writing(value: np.ndarray) -> np.ndarray:
     return view
 
 
-def difference(name: str, one: Sample, outs: dict[str, Any] | None = None) -> str | None:
-    mode = FakeTensorMode()
+def difference(name: str, one: Sample, mode: FakeTensorMode, outs: dict[str, Any] | None = None) -> str | None:
     real_args, real_kwargs = (
         converted(each, lambda a: opwright.from_numpy(without_writing(a)))
         for each in (list(one.args), list({**one.kwargs, **(outs or {})}.items()))
@@ -130,5 +137,15 @@ def test_fake_is_real(name: str) -> None:
     if name in NO_SAMPLES:
         pytest.skip(NO_SAMPLES[name])
     every = samples_of(name)
-    problems = (difference(name, one) for one in every)
+    problems = (difference(name, one, FakeTensorMode()) for one in every)
+    check(name, (p and f"{name}{one}: {p}" for p, one in zip(problems, every, strict=True)), len(every))
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE))
+def test_symbolic_is_concrete(name: str) -> None:
+    """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
+    if name in NO_SAMPLES:
+        pytest.skip(NO_SAMPLES[name])
+    every = samples_of(name, most=25)
+    problems = (difference(name, one, FakeTensorMode(shape_env=ShapeEnv())) for one in every)
     check(name, (p and f"{name}{one}: {p}" for p, one in zip(problems, every, strict=True)), len(every))

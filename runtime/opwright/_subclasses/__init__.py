@@ -1,1 +1,5 @@
 """PyTorch's place for fake tensors."""
+
+from opwright._subclasses import fake_tensor
+
+__all__ = ["fake_tensor"]

@@ -35,7 +35,7 @@ class FakeContext:
         env = None if self._mode is None else self._mode.shape_env
         if env is None or not env.allow_dynamic_output_shape_ops:
             raise DynamicOutputShapeError(_no_env(self.operator, "the size of a result"))
-        return env.create_unbacked_symint(min=min, max=max)
+        return env.create_unbacked_symint(min=min, max=max, source=f"a size of {self.operator}")
 
     create_unbacked_symint = new_dynamic_size  # PyTorch's older name
 
@@ -60,7 +60,7 @@ def dynamic_size(place: Place, what: str, most: int | None = None) -> Any:
     env = None if place.mode is None else place.mode.shape_env
     if env is None or not env.allow_dynamic_output_shape_ops:
         raise DynamicOutputShapeError(_no_env("", what))
-    return env.create_unbacked_symint(min=0, max=most if type(most) is int else None)
+    return env.create_unbacked_symint(min=0, max=most if type(most) is int else None, source=what)
 
 
 def _no_env(operator: str, what: str) -> str:

@@ -93,10 +93,9 @@ def _scaled_dot_product_attention_math(
         attn_mask = None if attn_mask is None else aten.to(attn_mask, float32)
     if enable_gqa:
         key, value = _repeated(key, query), _repeated(value, query)
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
     # Half of the scale goes to each factor, so that their product does not overflow.
-    root = abs(factor) ** 0.5
-    scaled = aten.mul(query, -root if factor < 0 else root)
+    root = query.shape[-1] ** -0.25 if scale is None else abs(scale) ** 0.5
+    scaled = aten.mul(query, -root if scale is not None and scale < 0 else root)
     weights = aten.matmul(scaled, aten.mul(aten.transpose(key, -2, -1), root))
     bias = _causal_bias(query, key) if is_causal else attn_mask
     if bias is not None:

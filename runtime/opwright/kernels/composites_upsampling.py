@@ -23,7 +23,13 @@ def _size_and_scales(
     sizes = input.shape[2:]
     if len(scale_factors) != len(sizes):
         raise RuntimeError(f"expected {len(sizes)} scale_factors, but got {list(scale_factors)}")
-    return [int(size * scale) for size, scale in zip(sizes, scale_factors, strict=True)], list(scale_factors)
+    wanted = [_scaled(size, scale) for size, scale in zip(sizes, scale_factors, strict=True)]
+    return wanted, list(scale_factors)
+
+
+def _scaled(size: int, scale: float) -> int:
+    # A whole factor leaves a symbolic size symbolic.
+    return size * int(scale) if scale == scale // 1 else int(size * scale)
 
 
 def upsample_nearest1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:

@@ -135,7 +135,8 @@ def _lgamma(xp: ModuleType, x: Array) -> Array:
 
 def _lgamma_from_half(xp: ModuleType, y: Array) -> Array:
     result = xp.full_like(y, math.nan)
-    put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(_LGAMMA_NEAR, v - 0.5), y)
+    # The sum makes 0.0 of the -0.0 at 1.
+    put_where(xp, result, y < 3, lambda v: (v - 1) * (v - 2) * ratio(_LGAMMA_NEAR, v - 0.5) + 0.0, y)
     put_where(xp, result, (y >= 3) & (y < 8), lambda v: ratio(_LGAMMA_MIDDLE, v - 3), y)
     put_where(xp, result, y >= 8, lambda v: _stirling(xp, v), y)
     return result

@@ -1,0 +1,147 @@
+"""Inputs for an operator, drawn from its schema: dtypes, and layouts from 0-dim to expanded.
+
+Drawing is blind, and the operator judges: its fake kernel first, which costs no more than the shapes, then the operator
+itself. What both take is a sample.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from opwright.dispatcher import Operator, find_operator
+from opwright.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from opwright.errors import DispatchError, FakeKernelError
+from opwright.fake import FakeTensorMode
+from opwright.packets import Packet
+from opwright.tensor import Tensor
+from opwright.testing.arguments import draw
+from opwright.testing.layouts import SITUATIONS
+
+__all__ = ["DTYPES", "Sample", "samples"]
+
+DTYPES: Final = (
+    float32, float64, int64, bool_, complex64, float16, bfloat16, int32, int16, int8, uint8, complex128,
+)  # fmt: skip
+_TRIES: Final = 200
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The arguments of one call, tensors among them."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    def converted(self, convert: Callable[[Tensor], Any]) -> Sample:
+        """The sample with something else for each tensor."""
+        args = tuple(_converted(value, convert) for value in self.args)
+        return Sample(args, {name: _converted(value, convert) for name, value in self.kwargs.items()})
+
+    def copied(self) -> Sample:
+        """The sample with tensors of their own memory, layouts kept: for calls that write."""
+        return self.converted(copy_layout)
+
+    def __str__(self) -> str:
+        parts = [_shown(value) for value in self.args] + [f"{k}={_shown(value)}" for k, value in self.kwargs.items()]
+        return f"({', '.join(parts)})"
+
+
+def _converted(value: Any, convert: Callable[[Tensor], Any]) -> Any:
+    if isinstance(value, Tensor):
+        return convert(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_converted(item, convert) for item in value)
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype}{list(value.shape)}/{list(value.stride())}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return repr(value)
+
+
+def copy_layout(tensor: Tensor) -> Tensor:
+    """A copy that lies in memory of its own as the tensor does in its storage: strides, gaps, repetitions, offset."""
+    storage = tensor.untyped_storage()
+    flat = Tensor.as_strided(tensor, [storage.flat().shape[0]], [1], 0)
+    made = flat.clone().as_strided(list(tensor.shape), list(tensor.stride()), tensor.storage_offset())
+    return made.requires_grad_() if tensor.requires_grad else made
+
+
+def samples(
+    op: Operator | Packet | str,
+    *,
+    dtypes: Sequence[object] = DTYPES,
+    situations: Sequence[str] = SITUATIONS,
+    seed: int = 0,
+) -> Iterator[Sample]:
+    """Calls that an operator takes, at most one for each dtype and situation; the same for the same `seed`.
+
+    `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
+    `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,
+    `empty`, `size 1`. Raises DispatchError for a name that is no operator.
+    """
+    if isinstance(op, Packet):
+        for operator in op.operators.values():
+            yield from samples(operator, dtypes=dtypes, situations=situations, seed=seed)
+        return
+    operator = find_operator(op.removesuffix(".default")) if isinstance(op, str) else op
+    has_tensors = bool(operator.signature.tensors)
+    for dtype in map(as_dtype, dtypes if has_tensors else dtypes[:1]):
+        for situation in situations if has_tensors else situations[:1]:
+            random = Random(f"{operator.name} {dtype} {situation} {seed}")
+            found = _search(operator, dtype, situation, random)
+            if found is not None:
+                yield found
+
+
+def _search(operator: Operator, dtype: DType, situation: str, random: Random) -> Sample | None:
+    for _ in range(_TRIES):
+        args, kwargs = draw(operator, dtype, situation, random)
+        found = Sample(tuple(args), kwargs)
+        if _is_taken(operator, found):
+            return found
+    return None
+
+
+def _is_taken(operator: Operator, sample: Sample) -> bool:
+    """Whether the operator answers. What only its fake kernel cannot say does not count against it."""
+    mode = FakeTensorMode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            faked = sample.converted(mode.from_tensor)
+            with mode:
+                operator(*faked.args, **faked.kwargs)
+        except (FakeKernelError, DispatchError) as error:
+            if isinstance(error, DispatchError) and "fake kernel" not in str(error):
+                return False
+        except Exception:
+            return False
+        try:
+            real = sample.copied()
+            operator(*real.args, **real.kwargs)
+        except Exception:
+            return False
+    return True
