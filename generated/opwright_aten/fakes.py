@@ -192,26 +192,13 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(
-            self.array,
-            other.array,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(place_of(self.array, other.array), rules.divided(self.array, other.array, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.inplace(self)
     return written(self)
 
@@ -219,12 +206,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.target(out)
     return written(out)
 
@@ -699,7 +681,13 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex"),
+        rules.pointwise_with(
+            self.array,
+            tensor1.array,
+            tensor2.array,
+            numbers=(value,),
+            accepts="integer floating complex",
+        ),
     )
 
 
@@ -707,7 +695,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex"),
+        rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex"),
     )
 
 
@@ -1239,7 +1227,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.gelu(self.array, approximate))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -1724,7 +1712,7 @@ def digamma_default(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+    return fake(self.array.place, rules.polygamma(n, self.array))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -3472,7 +3460,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.celu(self.array, alpha))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -3496,7 +3484,7 @@ def rrelu_with_noise_functional(
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
     place = place_of(self.array, noise.array)
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     return fake(place, plan0), fake(place, plan1)
 
@@ -3525,7 +3513,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.hardtanh(self.array, min_val, max_val))
 
 
 # hardsigmoid(Tensor self) -> Tensor
@@ -3545,12 +3533,15 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.softshrink(self.array, lambd))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(
+        self.array.place,
+        rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating"),
+    )
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
@@ -4332,61 +4323,61 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty([n], dtype=dtype, device=device))
+    return new_fake(rules.permutation(n, dtype=dtype, device=device))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.uniform(self.array, from_, to))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.normal(self.array, std))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.inplace(self)
     return written(self)
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.target(out)
     return written(out)
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "exponential_", "lambda", lambd))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.geometric(self.array, p))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "cauchy_", "sigma", sigma))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "log_normal_", "std", std))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, from_, to))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, 0, to))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -4401,19 +4392,19 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.bernoulli(self.array, p))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.target(out)
     return written(out)
 
@@ -5236,7 +5227,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.target(out)
     return written(out)
 
@@ -5244,7 +5241,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.inplace(self)
     return written(self)
 
@@ -5252,7 +5255,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.target(out)
     return written(out)
 
@@ -5260,7 +5263,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.inplace(self)
     return written(self)
 
@@ -6099,14 +6102,14 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.target(out)
     return written(out)
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.inplace(self)
     return written(self)
 
@@ -7003,7 +7006,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     plan.target(out)
     return written(out)
 
@@ -8324,14 +8327,14 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.target(out)
     return written(out)
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8359,14 +8362,14 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.target(out)
     return written(out)
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.inplace(self)
     return written(self)
 
@@ -8408,21 +8411,21 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     plan.target(out)
     return written(out)
 
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.target(out)
     return written(out)
 
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.inplace(self)
     return written(self)
 
@@ -8825,98 +8828,98 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.target(out)
     return written(out)
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.inplace(self)
     return written(self)
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.target(out)
     return written(out)
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.target(out)
     return written(out)
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.inplace(self)
     return written(self)
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.target(out)
     return written(out)
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.inplace(self)
     return written(self)
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.target(out)
     return written(out)
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.inplace(self)
     return written(self)
 

@@ -329,24 +329,14 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode)))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -355,12 +345,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(cp, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -966,14 +951,20 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value)))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value)))
 
@@ -1932,7 +1923,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.gelu(cp, self_, approximate)))
 
@@ -2668,7 +2659,7 @@ def digamma_default(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
     return wrap(plan.lay_out(gamma_kernels.polygamma(cp, n, self_)))
 
@@ -4907,7 +4898,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     return wrap(plan.lay_out(activations_kernels.celu(cp, self_, alpha)))
 
@@ -4936,7 +4927,7 @@ def rrelu_with_noise_functional(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     (self_,) = plan0.operands
     result0, result1 = activations_kernels.rrelu_with_slopes(cp, self_, noise.array, lower, upper, training, generator)
@@ -4974,7 +4965,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     return wrap(plan.lay_out(activations_kernels.hardtanh(cp, self_, min_val, max_val)))
 
@@ -5002,14 +4993,14 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
     return wrap(plan.lay_out(activations_kernels.softshrink(cp, self_, lambd)))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     return wrap(plan.lay_out(activations_kernels.threshold(cp, self_, threshold, value)))
 
@@ -5967,27 +5958,27 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty([n], dtype=dtype, device=device)
+    plan = rules.permutation(n, dtype=dtype, device=device)
     return wrap(plan.lay_out(random_kernels.randperm(cp, n, generator, dtype, layout, device, pin_memory)))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.uniform(cp, self_, from_, to, generator)))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.normal(cp, self_, mean, std, generator)))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -5996,7 +5987,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -6005,42 +5996,42 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     return wrap(plan.lay_out(distributions_kernels.exponential(cp, self_, lambd, generator)))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     return wrap(plan.lay_out(distributions_kernels.geometric(cp, self_, p, generator)))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     return wrap(plan.lay_out(distributions_kernels.cauchy(cp, self_, median, sigma, generator)))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     return wrap(plan.lay_out(distributions_kernels.log_normal(cp, self_, mean, std, generator)))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.random_between(cp, self_, from_, to, generator)))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.random_below(cp, self_, to, generator)))
 
@@ -6061,14 +6052,14 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     return wrap(plan.lay_out(random_kernels.bernoulli_of(cp, self_, p, generator)))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
@@ -6077,7 +6068,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p, generator, out=plan.out(target)), target)
@@ -7128,7 +7119,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -7137,7 +7134,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcmul(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -7146,7 +7149,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -7155,7 +7158,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(cp, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8277,7 +8280,7 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
@@ -8286,7 +8289,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(cp, self_, approximate, out=plan.out(target)), target)
@@ -9377,7 +9380,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.polygamma(cp, n, self_, out=plan.out(target)), target)
@@ -10986,7 +10989,7 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.celu(cp, self_, alpha), target)
@@ -10995,7 +10998,7 @@ def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.celu(cp, self_, alpha), target)
@@ -11031,7 +11034,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
@@ -11040,7 +11043,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardtanh(cp, self_, min_val, max_val, out=plan.out(target)), target)
@@ -11094,7 +11097,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softshrink(cp, self_, lambd, out=plan.out(target)), target)
@@ -11103,7 +11106,7 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
@@ -11112,7 +11115,7 @@ def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tens
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.threshold(cp, self_, threshold, value), target)
@@ -11612,7 +11615,7 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -11621,7 +11624,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -11630,7 +11633,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
@@ -11639,7 +11642,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.exponential(cp, self_, lambd, generator, out=plan.out(target)), target)
@@ -11648,7 +11651,7 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
@@ -11657,7 +11660,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.geometric(cp, self_, p, generator, out=plan.out(target)), target)
@@ -11666,7 +11669,7 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -11675,7 +11678,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.cauchy(cp, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -11684,7 +11687,7 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -11693,7 +11696,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.log_normal(cp, self_, mean, std, generator, out=plan.out(target)), target)
@@ -11702,7 +11705,7 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -11711,7 +11714,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_between(cp, self_, from_, to, generator, out=plan.out(target)), target)
@@ -11720,7 +11723,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)
@@ -11729,7 +11732,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_below(cp, self_, to, generator, out=plan.out(target)), target)

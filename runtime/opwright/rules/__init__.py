@@ -4,7 +4,7 @@ A rule reads `shape`, `strides`, `dtype` and `ndim` of arrays (NumPy, CuPy) and 
 CPU kernels; errors carry its wording.
 """
 
-from opwright.rules.activations import glu, like_contiguous
+from opwright.rules.activations import celu, gelu, glu, hardtanh, like_contiguous, rrelu, softshrink
 from opwright.rules.convolution import convolution
 from opwright.rules.dropout import dropout_mask, native_dropout
 from opwright.rules.embedding import embedding, embedding_renorm
@@ -44,9 +44,12 @@ from opwright.rules.normalization import (
 from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
     complex_of,
+    divided,
     masked,
     membership,
     pointwise,
+    pointwise_with,
+    polygamma,
     power_of_number,
     power_to_number,
     same_dtypes,
@@ -54,7 +57,17 @@ from opwright.rules.pointwise import (
     where,
 )
 from opwright.rules.products import added_outer, added_product, cross, distances, gufunc, trace
-from opwright.rules.random import binomial, multinomial
+from opwright.rules.random import (
+    bernoulli,
+    binomial,
+    geometric,
+    integers,
+    multinomial,
+    normal,
+    permutation,
+    positive,
+    uniform,
+)
 from opwright.rules.rearranging import (
     block_diagonal,
     channels_from_pixels,
@@ -83,11 +96,13 @@ __all__ = [
     "arange",
     "batch_norm",
     "batch_norm_statistics",
+    "bernoulli",
     "binary_loss",
     "binomial",
     "block_diagonal",
     "bucketize",
     "cat",
+    "celu",
     "channels_from_pixels",
     "class_loss",
     "coefficients",
@@ -97,6 +112,7 @@ __all__ = [
     "cross",
     "decomposed",
     "distances",
+    "divided",
     "dropout_mask",
     "embedding",
     "embedding_renorm",
@@ -106,10 +122,13 @@ __all__ = [
     "flipped",
     "full",
     "gather",
+    "gelu",
+    "geometric",
     "glu",
     "group_norm",
     "group_norm_statistics",
     "gufunc",
+    "hardtanh",
     "histc",
     "histogram",
     "im2col",
@@ -119,6 +138,7 @@ __all__ = [
     "index_filled",
     "index_select",
     "index_written",
+    "integers",
     "kthvalue",
     "layer_norm",
     "layer_norm_statistics",
@@ -140,14 +160,19 @@ __all__ = [
     "narrowed",
     "native_dropout",
     "norm",
+    "normal",
     "normalized",
     "not_computed",
     "overlaid",
     "overwritten",
     "padded",
+    "permutation",
     "pixels_from_channels",
     "pointwise",
+    "pointwise_with",
+    "polygamma",
     "pool",
+    "positive",
     "power_of_number",
     "power_to_number",
     "put",
@@ -158,12 +183,14 @@ __all__ = [
     "replicated",
     "rolled",
     "rotated",
+    "rrelu",
     "same_dtypes",
     "scaled",
     "scan",
     "scattered",
     "searchsorted",
     "shuffled",
+    "softshrink",
     "solution",
     "sort",
     "stack",
@@ -173,6 +200,7 @@ __all__ = [
     "trace",
     "triangle",
     "triangle_indices",
+    "uniform",
     "upsample",
     "where",
     "window",
