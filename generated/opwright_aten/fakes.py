@@ -2389,7 +2389,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.histc(self.array, bins))
+    return fake(self.array.place, rules.histc(self.array, bins, min, max))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -2432,7 +2432,7 @@ def histogram_bin_ct(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place = place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     return fake(place, plan0), fake(place, plan1)
 
@@ -2450,7 +2450,7 @@ def histogram_bin_ct_out(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     plan0.target(hist)
     plan1.target(bin_edges)
@@ -3084,22 +3084,22 @@ def triu_indices(
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.slice_overlaid(self.array, src.array, dim, start, end, step))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.selection_overlaid(self.array, src.array, dim, index))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    return fake(self.array.place, rules.padded(self.array, pad))
+    return fake(self.array.place, rules.padded(self.array, pad, value=value))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -3153,7 +3153,10 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    return fake(place_of_first(self.array, *indices_, values.array), rules.overwritten(self.array, may_overlap=True))
+    return fake(
+        place_of_first(self.array, *indices_, values.array),
+        rules.put_at(self.array, indices=indices_, values=values.array),
+    )
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
@@ -3183,7 +3186,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array))
+    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array, value=value))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
@@ -3198,7 +3201,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     return fake(
         place_of(self.array, index.array),
-        rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply"),
+        rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply"),
     )
 
 
@@ -3219,7 +3222,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, index.array, source.array),
-        rules.index_written("index_add", self.array, dim, index.array, source.array),
+        rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha),
     )
 
 
@@ -3277,12 +3280,12 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array, value=value))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array, value=value.array))
 
 
 # nonzero(Tensor self) -> Tensor
@@ -3556,12 +3559,12 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.smooth_l1_loss(self.array, target_.array, reduction, beta))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss_like_self(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.huber_loss(self.array, target_.array, reduction, delta))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -4284,17 +4287,17 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return fake(place_of_first(self.array, src.array), rules.overwritten(self.array))
+    return fake(place_of_first(self.array, src.array), rules.copied(self.array, src=src.array))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, may_overlap=True))
+    return fake(self.array.place, rules.filled(self.array, value=value))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, value.array), rules.overwritten(self.array))
+    return fake(place_of(self.array, value.array), rules.filled(self.array, value=value.array))
 
 
 # zero(Tensor self) -> Tensor
@@ -7448,7 +7451,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     plan.target(out)
     return written(out)
 
@@ -7726,7 +7729,7 @@ def slice_scatter_out(
     out: Tensor,
 ) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     plan.target(out)
     return written(out)
 
@@ -7734,7 +7737,7 @@ def slice_scatter_out(
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     plan.target(out)
     return written(out)
 
@@ -7742,14 +7745,14 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     plan.target(out)
     return written(out)
 
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     plan.target(out)
     return written(out)
 
@@ -7827,7 +7830,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.target(out)
     return written(out)
 
@@ -7836,7 +7839,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.inplace(self)
     return written(self)
 
@@ -7900,7 +7903,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -7908,7 +7911,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -7933,7 +7936,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.target(out)
     return written(out)
 
@@ -7941,7 +7944,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.inplace(self)
     return written(self)
 
@@ -7991,7 +7994,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.target(out)
     return written(out)
 
@@ -7999,7 +8002,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8113,7 +8116,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -8121,7 +8124,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8129,7 +8132,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8137,7 +8140,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.inplace(self)
     return written(self)
 
@@ -8448,7 +8451,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     plan.target(out)
     return written(out)
 
@@ -8456,7 +8459,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     plan.target(out)
     return written(out)
 
@@ -8762,7 +8765,7 @@ def upsample_bicubic2d_out(
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.target(out)
     return written(out)
 
@@ -8770,21 +8773,21 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.inplace(self)
     return written(self)
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.target(out)
     return written(out)
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8792,7 +8795,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8800,7 +8803,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.inplace(self)
     return written(self)
 

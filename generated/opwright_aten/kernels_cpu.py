@@ -4531,7 +4531,7 @@ def bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     return wrap(plan.lay_out(bins_kernels.histc(np, self_, bins, min, max)))
 
@@ -4579,7 +4579,7 @@ def histogram_bin_ct(
     density: bool,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = bins_kernels.histogram(np, self_, bins_, range, weight_, density)
@@ -4598,7 +4598,7 @@ def histogram_bin_ct_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
@@ -5371,28 +5371,28 @@ def triu_indices(
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     return wrap(plan.lay_out(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step)))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     return wrap(plan.lay_out(rearranging_kernels.select_scatter(np, self_, src_, dim, index)))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     return wrap(plan.lay_out(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2)))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     return wrap(plan.lay_out(padding_kernels.constant_pad(np, self_, pad, value)))
 
@@ -5466,7 +5466,7 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     return wrap(plan.lay_out(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate)))
 
@@ -5508,7 +5508,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     return wrap(plan.lay_out(scattering_kernels.scatter(np, self_, dim, index_, value)))
 
@@ -5522,7 +5522,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     return wrap(plan.lay_out(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce)))
 
@@ -5543,7 +5543,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     return wrap(plan.lay_out(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha)))
 
@@ -5600,14 +5600,14 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value)))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value.array)))
 
@@ -5981,14 +5981,14 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     return wrap(plan.lay_out(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta)))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     return wrap(plan.lay_out(losses_kernels.huber_loss(np, self_, target__, reduction, delta)))
 
@@ -6869,21 +6869,21 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.copy_from(np, self_, src.array, non_blocking)))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.fill_with_number(np, self_, value)))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     return wrap(plan.lay_out(copying_kernels.fill_with_element(np, self_, value.array)))
 
@@ -10891,7 +10891,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
@@ -11225,7 +11225,7 @@ def slice_scatter_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), target)
@@ -11234,7 +11234,7 @@ def slice_scatter_out(
 
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(np, self_, src_, dim, index), target)
@@ -11243,7 +11243,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), target)
@@ -11252,7 +11252,7 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(np, self_, pad, value), target)
@@ -11346,7 +11346,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11356,7 +11356,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11428,7 +11428,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11437,7 +11437,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11465,7 +11465,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11474,7 +11474,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11535,7 +11535,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11544,7 +11544,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11675,7 +11675,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11684,7 +11684,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11693,7 +11693,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -11702,7 +11702,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -12102,7 +12102,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
@@ -12111,7 +12111,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
@@ -12494,7 +12494,7 @@ def upsample_bicubic2d_out(
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12503,7 +12503,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12512,7 +12512,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12521,7 +12521,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12530,7 +12530,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
@@ -12539,7 +12539,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)

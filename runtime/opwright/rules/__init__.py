@@ -8,8 +8,8 @@ from opwright.rules.activations import celu, gelu, glu, hardtanh, like_contiguou
 from opwright.rules.convolution import convolution
 from opwright.rules.dropout import dropout_mask, native_dropout
 from opwright.rules.embedding import embedding, embedding_renorm
-from opwright.rules.factories import arange, empty, eye, full, like, linspace, overwritten, window
-from opwright.rules.indexing import expand_masks, gather, index, index_select
+from opwright.rules.factories import arange, copied, empty, eye, filled, full, like, linspace, overwritten, window
+from opwright.rules.indexing import expand_masks, gather, index, index_select, positions_of, put_at
 from opwright.rules.joining import cat, stack
 from opwright.rules.linear_algebra import (
     coefficients,
@@ -25,12 +25,13 @@ from opwright.rules.linear_algebra import (
 from opwright.rules.losses import (
     binary_loss,
     class_loss,
+    huber_loss,
     image_class_loss,
     loss,
-    loss_like_self,
     margin_loss,
     multilabel_loss,
     multilabel_marks,
+    smooth_l1_loss,
 )
 from opwright.rules.normalization import (
     batch_norm,
@@ -71,14 +72,16 @@ from opwright.rules.random import (
 from opwright.rules.rearranging import (
     block_diagonal,
     channels_from_pixels,
+    diagonal_overlaid,
     flipped,
     narrowed,
-    overlaid,
     pixels_from_channels,
     repeated,
     rolled,
     rotated,
+    selection_overlaid,
     shuffled,
+    slice_overlaid,
     triangle,
     triangle_indices,
     with_diagonal,
@@ -109,8 +112,10 @@ __all__ = [
     "col2im",
     "complex_of",
     "convolution",
+    "copied",
     "cross",
     "decomposed",
+    "diagonal_overlaid",
     "distances",
     "divided",
     "dropout_mask",
@@ -119,6 +124,7 @@ __all__ = [
     "empty",
     "expand_masks",
     "eye",
+    "filled",
     "flipped",
     "full",
     "gather",
@@ -131,6 +137,7 @@ __all__ = [
     "hardtanh",
     "histc",
     "histogram",
+    "huber_loss",
     "im2col",
     "image_class_loss",
     "index",
@@ -146,7 +153,6 @@ __all__ = [
     "like_contiguous",
     "linspace",
     "loss",
-    "loss_like_self",
     "lu_factors",
     "lu_parts",
     "lu_solution",
@@ -163,7 +169,6 @@ __all__ = [
     "normal",
     "normalized",
     "not_computed",
-    "overlaid",
     "overwritten",
     "padded",
     "permutation",
@@ -172,10 +177,12 @@ __all__ = [
     "pointwise_with",
     "polygamma",
     "pool",
+    "positions_of",
     "positive",
     "power_of_number",
     "power_to_number",
     "put",
+    "put_at",
     "qr",
     "reduce",
     "reflected",
@@ -189,7 +196,10 @@ __all__ = [
     "scan",
     "scattered",
     "searchsorted",
+    "selection_overlaid",
     "shuffled",
+    "slice_overlaid",
+    "smooth_l1_loss",
     "softshrink",
     "solution",
     "sort",

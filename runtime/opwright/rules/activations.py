@@ -6,9 +6,9 @@ from typing import Any
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import FLOATING, as_dtype, check_fits, opmath, uint8
+from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import check_accepted
+from opwright.operands import check_accepted, check_number
 from opwright.rules.pointwise import pointwise
 
 _halves = Forms()
@@ -43,13 +43,12 @@ def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
     """`pointwise`, held within bounds, which become integers where `self` holds them. Raises RuntimeError where its
     dtype cannot hold them."""
     plan = pointwise(self, accepts="integer floating")
-    bounds = [min_val, max_val]
     if plan.compute not in FLOATING:
-        bounds = [int(each.real) for each in bounds]
-        if plan.compute is uint8 and (bounds[0] < 0 or bounds[1] < 0):
+        min_val, max_val = int(min_val.real), int(max_val.real)
+        if plan.compute is uint8 and (min_val < 0 or max_val < 0):
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    for each in bounds:
-        check_fits(each, plan.compute)
+    for each in (min_val, max_val):
+        check_number(each, plan.compute)
     return plan
 
 

@@ -15,7 +15,6 @@ from opwright.dtypes import (
     DType,
     as_dtype,
     bool_,
-    check_fits,
     int64,
     opmath,
     to_complex,
@@ -25,7 +24,7 @@ from opwright.dtypes import (
 )
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import NUMBERS, check_accepted, check_devices, extent, needs_cast
+from opwright.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright.promotion import result_type, scalar_dtype
 
 _known = Forms()
@@ -102,7 +101,7 @@ def _check_alpha(alpha: complex, common: DType) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and common not in COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    check_fits(alpha, common)
+    check_number(alpha, common)
 
 
 def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds) -> Plan:
@@ -110,7 +109,7 @@ def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKin
     computed in."""
     plan = pointwise(*operands, accepts=accepts)
     for number in numbers:
-        check_fits(number, plan.compute)
+        check_number(number, plan.compute)
     return plan
 
 
@@ -229,8 +228,19 @@ def membership(elements: Any, test_elements: Any) -> Plan:
     return Plan(form, (elements, test_elements))
 
 
-def masked(self: Any, mask: Any) -> Plan:
-    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
+def masked(self: Any, mask: Any, *, value: Any) -> Plan:
+    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
+
+    Raises RuntimeError for a mask that is not bool, and a value that is no number or 0-dim array, or does not fit.
+    """
+    if mask.dtype != bool_:
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if not hasattr(value, "ndim"):
+        check_number(value, as_dtype(self.dtype))
+    elif value.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
     strides = layouts.contiguous_strides(shape)
     return Plan(Form(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))
