@@ -213,15 +213,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    return fake(
-        self.array.place,
-        rules.pointwise(
-            self.array,
-            other,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(self.array.place, rules.divided(self.array, other, rounding_mode))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
@@ -4665,24 +4657,14 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.target(out)
     return written(out)
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.inplace(self)
     return written(self)
 

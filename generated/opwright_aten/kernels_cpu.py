@@ -485,12 +485,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode)))
 
@@ -7417,12 +7412,7 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -7431,12 +7421,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)

@@ -1211,7 +1211,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:97",
+    where="pointwise.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1241,7 +1241,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:101",
+    where="pointwise.yaml:100",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1272,7 +1272,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:105",
+    where="pointwise.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1302,7 +1302,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:111",
+    where="pointwise.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1334,7 +1334,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:118",
+    where="pointwise.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1364,7 +1364,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:125",
+    where="pointwise.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1396,7 +1396,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:132",
+    where="pointwise.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1428,7 +1428,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:138",
+    where="pointwise.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1458,7 +1458,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:142",
+    where="pointwise.yaml:141",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1489,7 +1489,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:146",
+    where="pointwise.yaml:145",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1519,7 +1519,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:152",
+    where="pointwise.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1551,7 +1551,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:156",
+    where="pointwise.yaml:155",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1584,7 +1584,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:160",
+    where="pointwise.yaml:159",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1616,7 +1616,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:166",
+    where="pointwise.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1648,7 +1648,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:172",
+    where="pointwise.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1678,7 +1678,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:179",
+    where="pointwise.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1708,7 +1708,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:186",
+    where="pointwise.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1738,7 +1738,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:193",
+    where="pointwise.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1772,7 +1772,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:200",
+    where="pointwise.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1811,7 +1811,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:207",
+    where="pointwise.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1841,7 +1841,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:214",
+    where="pointwise.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1873,7 +1873,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:221",
+    where="pointwise.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1903,7 +1903,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:228",
+    where="pointwise.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1933,7 +1933,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:235",
+    where="pointwise.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1963,7 +1963,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:242",
+    where="pointwise.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1993,7 +1993,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:249",
+    where="pointwise.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2025,7 +2025,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:256",
+    where="pointwise.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2055,7 +2055,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:263",
+    where="pointwise.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2085,7 +2085,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:270",
+    where="pointwise.yaml:269",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2115,7 +2115,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:277",
+    where="pointwise.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2145,7 +2145,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:284",
+    where="pointwise.yaml:283",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2175,7 +2175,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:291",
+    where="pointwise.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2205,7 +2205,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:298",
+    where="pointwise.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2237,7 +2237,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:305",
+    where="pointwise.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2267,7 +2267,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:312",
+    where="pointwise.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2299,7 +2299,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:319",
+    where="pointwise.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2329,7 +2329,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:326",
+    where="pointwise.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2361,7 +2361,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:333",
+    where="pointwise.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2392,7 +2392,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:340",
+    where="pointwise.yaml:339",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2425,7 +2425,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:347",
+    where="pointwise.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2457,7 +2457,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:354",
+    where="pointwise.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2487,7 +2487,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:361",
+    where="pointwise.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2518,7 +2518,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:364",
+    where="pointwise.yaml:363",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2548,7 +2548,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:366",
+    where="pointwise.yaml:365",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2578,7 +2578,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:369",
+    where="pointwise.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2611,7 +2611,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:372",
+    where="pointwise.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2643,7 +2643,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:374",
+    where="pointwise.yaml:373",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2675,7 +2675,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:377",
+    where="pointwise.yaml:376",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2708,7 +2708,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:379",
+    where="pointwise.yaml:378",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2740,7 +2740,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:381",
+    where="pointwise.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2770,7 +2770,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:388",
+    where="pointwise.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2802,7 +2802,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:393",
+    where="pointwise.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2834,7 +2834,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="pointwise.yaml:399",
+    where="pointwise.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2868,7 +2868,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:406",
+    where="pointwise.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2898,7 +2898,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:413",
+    where="pointwise.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2928,7 +2928,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:420",
+    where="pointwise.yaml:419",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2958,7 +2958,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:427",
+    where="pointwise.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2988,7 +2988,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:434",
+    where="pointwise.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3018,7 +3018,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:441",
+    where="pointwise.yaml:440",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3048,7 +3048,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:448",
+    where="pointwise.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3078,7 +3078,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:455",
+    where="pointwise.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3108,7 +3108,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:462",
+    where="pointwise.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3138,7 +3138,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:469",
+    where="pointwise.yaml:468",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3168,7 +3168,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:476",
+    where="pointwise.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3198,7 +3198,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:483",
+    where="pointwise.yaml:482",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3228,7 +3228,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:490",
+    where="pointwise.yaml:489",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3258,7 +3258,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:497",
+    where="pointwise.yaml:496",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3288,7 +3288,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:504",
+    where="pointwise.yaml:503",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3318,7 +3318,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:511",
+    where="pointwise.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3348,7 +3348,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:518",
+    where="pointwise.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3378,7 +3378,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:525",
+    where="pointwise.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3408,7 +3408,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:532",
+    where="pointwise.yaml:531",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3439,7 +3439,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:539",
+    where="pointwise.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3471,7 +3471,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:546",
+    where="pointwise.yaml:545",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3501,7 +3501,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:553",
+    where="pointwise.yaml:552",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3531,7 +3531,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:560",
+    where="pointwise.yaml:559",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3561,7 +3561,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:567",
+    where="pointwise.yaml:566",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3591,7 +3591,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:574",
+    where="pointwise.yaml:573",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3621,7 +3621,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:581",
+    where="pointwise.yaml:580",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3651,7 +3651,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:588",
+    where="pointwise.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3681,7 +3681,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:595",
+    where="pointwise.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3711,7 +3711,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:602",
+    where="pointwise.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3741,7 +3741,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:609",
+    where="pointwise.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3771,7 +3771,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:616",
+    where="pointwise.yaml:615",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3801,7 +3801,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:623",
+    where="pointwise.yaml:622",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3831,7 +3831,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:630",
+    where="pointwise.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3861,7 +3861,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:637",
+    where="pointwise.yaml:636",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3891,7 +3891,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:644",
+    where="pointwise.yaml:643",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3921,7 +3921,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:651",
+    where="pointwise.yaml:650",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3951,7 +3951,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:658",
+    where="pointwise.yaml:657",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3981,7 +3981,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:665",
+    where="pointwise.yaml:664",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4022,7 +4022,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:672",
+    where="pointwise.yaml:671",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4052,7 +4052,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:679",
+    where="pointwise.yaml:678",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4082,7 +4082,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:686",
+    where="pointwise.yaml:685",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4112,7 +4112,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:693",
+    where="pointwise.yaml:692",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4142,7 +4142,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:699",
+    where="pointwise.yaml:698",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4172,7 +4172,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:706",
+    where="pointwise.yaml:705",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4202,7 +4202,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:709",
+    where="pointwise.yaml:708",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4232,7 +4232,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:712",
+    where="pointwise.yaml:711",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4262,7 +4262,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:718",
+    where="pointwise.yaml:717",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4293,7 +4293,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:724",
+    where="pointwise.yaml:723",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4323,7 +4323,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:729",
+    where="pointwise.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4353,7 +4353,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:732",
+    where="pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4383,7 +4383,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:735",
+    where="pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4413,7 +4413,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:738",
+    where="pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4443,7 +4443,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="pointwise.yaml:741",
+    where="pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4473,7 +4473,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="pointwise.yaml:747",
+    where="pointwise.yaml:746",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4503,7 +4503,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:753",
+    where="pointwise.yaml:752",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4534,7 +4534,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:760",
+    where="pointwise.yaml:759",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4566,7 +4566,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:766",
+    where="pointwise.yaml:765",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4596,7 +4596,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:771",
+    where="pointwise.yaml:770",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4627,7 +4627,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:776",
+    where="pointwise.yaml:775",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4657,7 +4657,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:780",
+    where="pointwise.yaml:779",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4687,7 +4687,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:787",
+    where="pointwise.yaml:786",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4717,7 +4717,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:794",
+    where="pointwise.yaml:793",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4747,7 +4747,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:802",
+    where="pointwise.yaml:801",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4777,7 +4777,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:810",
+    where="pointwise.yaml:809",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4807,7 +4807,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:817",
+    where="pointwise.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4839,7 +4839,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:824",
+    where="pointwise.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4871,7 +4871,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:830",
+    where="pointwise.yaml:829",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4901,7 +4901,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:837",
+    where="pointwise.yaml:836",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4933,7 +4933,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:844",
+    where="pointwise.yaml:843",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4965,7 +4965,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:850",
+    where="pointwise.yaml:849",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4995,7 +4995,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:857",
+    where="pointwise.yaml:856",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5027,7 +5027,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:864",
+    where="pointwise.yaml:863",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5059,7 +5059,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:870",
+    where="pointwise.yaml:869",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5089,7 +5089,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:877",
+    where="pointwise.yaml:876",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5121,7 +5121,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:884",
+    where="pointwise.yaml:883",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5153,7 +5153,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:890",
+    where="pointwise.yaml:889",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5183,7 +5183,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:897",
+    where="pointwise.yaml:896",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5215,7 +5215,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:904",
+    where="pointwise.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5247,7 +5247,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:910",
+    where="pointwise.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5277,7 +5277,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:917",
+    where="pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5309,7 +5309,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:924",
+    where="pointwise.yaml:923",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5339,7 +5339,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:931",
+    where="pointwise.yaml:930",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5371,7 +5371,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:938",
+    where="pointwise.yaml:937",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5401,7 +5401,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:945",
+    where="pointwise.yaml:944",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5431,7 +5431,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:952",
+    where="pointwise.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5461,7 +5461,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:961",
+    where="pointwise.yaml:960",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5491,7 +5491,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:968",
+    where="pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5523,7 +5523,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:975",
+    where="pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5553,7 +5553,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:982",
+    where="pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5585,7 +5585,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:989",
+    where="pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5615,7 +5615,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:996",
+    where="pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5647,7 +5647,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1003",
+    where="pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5677,7 +5677,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1010",
+    where="pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5709,7 +5709,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1017",
+    where="pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5739,7 +5739,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1024",
+    where="pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5771,7 +5771,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1031",
+    where="pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5801,7 +5801,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1038",
+    where="pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5834,7 +5834,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1045",
+    where="pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5875,7 +5875,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1051",
+    where="pointwise.yaml:1050",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5918,7 +5918,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1057",
+    where="pointwise.yaml:1056",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5966,7 +5966,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1063",
+    where="pointwise.yaml:1062",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6008,7 +6008,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1066",
+    where="pointwise.yaml:1065",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6044,7 +6044,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1072",
+    where="pointwise.yaml:1071",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -39902,7 +39902,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:111",
+    where="pointwise.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39934,7 +39934,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:111",
+    where="pointwise.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39967,7 +39967,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:118",
+    where="pointwise.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39997,7 +39997,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:118",
+    where="pointwise.yaml:117",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40028,7 +40028,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:125",
+    where="pointwise.yaml:124",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40060,7 +40060,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:125",
+    where="pointwise.yaml:124",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40093,7 +40093,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:132",
+    where="pointwise.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40126,7 +40126,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:166",
+    where="pointwise.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40159,7 +40159,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:172",
+    where="pointwise.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40190,7 +40190,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:179",
+    where="pointwise.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40221,7 +40221,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:186",
+    where="pointwise.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40251,7 +40251,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:186",
+    where="pointwise.yaml:185",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40282,7 +40282,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:193",
+    where="pointwise.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40316,7 +40316,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:193",
+    where="pointwise.yaml:192",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40351,7 +40351,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:200",
+    where="pointwise.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40391,7 +40391,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:200",
+    where="pointwise.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40431,7 +40431,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:207",
+    where="pointwise.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40461,7 +40461,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:207",
+    where="pointwise.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40492,7 +40492,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:214",
+    where="pointwise.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40524,7 +40524,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:214",
+    where="pointwise.yaml:213",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40557,7 +40557,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:221",
+    where="pointwise.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40588,7 +40588,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:228",
+    where="pointwise.yaml:227",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40619,7 +40619,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:235",
+    where="pointwise.yaml:234",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40649,7 +40649,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:235",
+    where="pointwise.yaml:234",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40680,7 +40680,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:242",
+    where="pointwise.yaml:241",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40710,7 +40710,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:242",
+    where="pointwise.yaml:241",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40741,7 +40741,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:249",
+    where="pointwise.yaml:248",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40773,7 +40773,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:249",
+    where="pointwise.yaml:248",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40806,7 +40806,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:256",
+    where="pointwise.yaml:255",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40836,7 +40836,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:256",
+    where="pointwise.yaml:255",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40867,7 +40867,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:263",
+    where="pointwise.yaml:262",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40897,7 +40897,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:263",
+    where="pointwise.yaml:262",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40928,7 +40928,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:270",
+    where="pointwise.yaml:269",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40959,7 +40959,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:277",
+    where="pointwise.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40990,7 +40990,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:284",
+    where="pointwise.yaml:283",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41020,7 +41020,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:284",
+    where="pointwise.yaml:283",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41051,7 +41051,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:291",
+    where="pointwise.yaml:290",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41081,7 +41081,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:291",
+    where="pointwise.yaml:290",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41112,7 +41112,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:298",
+    where="pointwise.yaml:297",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41144,7 +41144,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:298",
+    where="pointwise.yaml:297",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41177,7 +41177,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:305",
+    where="pointwise.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41207,7 +41207,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:305",
+    where="pointwise.yaml:304",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41238,7 +41238,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:312",
+    where="pointwise.yaml:311",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41270,7 +41270,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:312",
+    where="pointwise.yaml:311",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41303,7 +41303,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:319",
+    where="pointwise.yaml:318",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41333,7 +41333,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:319",
+    where="pointwise.yaml:318",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41364,7 +41364,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:326",
+    where="pointwise.yaml:325",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41396,7 +41396,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:326",
+    where="pointwise.yaml:325",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41429,7 +41429,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:333",
+    where="pointwise.yaml:332",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41465,7 +41465,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:333",
+    where="pointwise.yaml:332",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41496,7 +41496,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:340",
+    where="pointwise.yaml:339",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41535,7 +41535,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:340",
+    where="pointwise.yaml:339",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41568,7 +41568,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:347",
+    where="pointwise.yaml:346",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41607,7 +41607,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:347",
+    where="pointwise.yaml:346",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41640,7 +41640,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:354",
+    where="pointwise.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41670,7 +41670,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:354",
+    where="pointwise.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41701,7 +41701,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:381",
+    where="pointwise.yaml:380",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41738,7 +41738,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:406",
+    where="pointwise.yaml:405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41768,7 +41768,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:406",
+    where="pointwise.yaml:405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41799,7 +41799,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:413",
+    where="pointwise.yaml:412",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41829,7 +41829,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:413",
+    where="pointwise.yaml:412",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41860,7 +41860,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:420",
+    where="pointwise.yaml:419",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41890,7 +41890,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:420",
+    where="pointwise.yaml:419",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41921,7 +41921,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:427",
+    where="pointwise.yaml:426",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41951,7 +41951,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:427",
+    where="pointwise.yaml:426",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41982,7 +41982,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:434",
+    where="pointwise.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42012,7 +42012,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:434",
+    where="pointwise.yaml:433",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42043,7 +42043,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:441",
+    where="pointwise.yaml:440",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42073,7 +42073,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:441",
+    where="pointwise.yaml:440",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42104,7 +42104,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:448",
+    where="pointwise.yaml:447",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42134,7 +42134,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:448",
+    where="pointwise.yaml:447",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42165,7 +42165,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:455",
+    where="pointwise.yaml:454",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42195,7 +42195,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:455",
+    where="pointwise.yaml:454",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42226,7 +42226,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:462",
+    where="pointwise.yaml:461",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42256,7 +42256,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:462",
+    where="pointwise.yaml:461",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42287,7 +42287,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:469",
+    where="pointwise.yaml:468",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42317,7 +42317,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:469",
+    where="pointwise.yaml:468",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42348,7 +42348,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:476",
+    where="pointwise.yaml:475",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42378,7 +42378,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:476",
+    where="pointwise.yaml:475",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42409,7 +42409,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:483",
+    where="pointwise.yaml:482",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42439,7 +42439,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:483",
+    where="pointwise.yaml:482",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42470,7 +42470,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:490",
+    where="pointwise.yaml:489",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42500,7 +42500,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:490",
+    where="pointwise.yaml:489",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42531,7 +42531,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:497",
+    where="pointwise.yaml:496",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42561,7 +42561,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:497",
+    where="pointwise.yaml:496",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42592,7 +42592,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:504",
+    where="pointwise.yaml:503",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42622,7 +42622,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:504",
+    where="pointwise.yaml:503",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42653,7 +42653,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:511",
+    where="pointwise.yaml:510",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42683,7 +42683,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:511",
+    where="pointwise.yaml:510",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42714,7 +42714,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:518",
+    where="pointwise.yaml:517",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42744,7 +42744,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:518",
+    where="pointwise.yaml:517",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42775,7 +42775,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:525",
+    where="pointwise.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42805,7 +42805,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:525",
+    where="pointwise.yaml:524",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42836,7 +42836,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:532",
+    where="pointwise.yaml:531",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42866,7 +42866,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:532",
+    where="pointwise.yaml:531",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42897,7 +42897,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:539",
+    where="pointwise.yaml:538",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42930,7 +42930,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:539",
+    where="pointwise.yaml:538",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42963,7 +42963,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:546",
+    where="pointwise.yaml:545",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42993,7 +42993,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:546",
+    where="pointwise.yaml:545",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43024,7 +43024,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:553",
+    where="pointwise.yaml:552",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43054,7 +43054,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:553",
+    where="pointwise.yaml:552",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43085,7 +43085,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:560",
+    where="pointwise.yaml:559",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43115,7 +43115,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:560",
+    where="pointwise.yaml:559",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43146,7 +43146,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:567",
+    where="pointwise.yaml:566",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43176,7 +43176,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:567",
+    where="pointwise.yaml:566",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43207,7 +43207,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:574",
+    where="pointwise.yaml:573",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43237,7 +43237,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:574",
+    where="pointwise.yaml:573",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43268,7 +43268,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:581",
+    where="pointwise.yaml:580",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43298,7 +43298,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:581",
+    where="pointwise.yaml:580",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43329,7 +43329,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:588",
+    where="pointwise.yaml:587",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43359,7 +43359,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:588",
+    where="pointwise.yaml:587",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43390,7 +43390,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:595",
+    where="pointwise.yaml:594",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43420,7 +43420,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:595",
+    where="pointwise.yaml:594",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43451,7 +43451,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:602",
+    where="pointwise.yaml:601",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43481,7 +43481,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:602",
+    where="pointwise.yaml:601",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43512,7 +43512,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:609",
+    where="pointwise.yaml:608",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43542,7 +43542,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:609",
+    where="pointwise.yaml:608",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43573,7 +43573,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:616",
+    where="pointwise.yaml:615",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43603,7 +43603,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:616",
+    where="pointwise.yaml:615",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43634,7 +43634,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:623",
+    where="pointwise.yaml:622",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43664,7 +43664,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:623",
+    where="pointwise.yaml:622",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43695,7 +43695,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:630",
+    where="pointwise.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43725,7 +43725,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:630",
+    where="pointwise.yaml:629",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43756,7 +43756,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:637",
+    where="pointwise.yaml:636",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43786,7 +43786,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:637",
+    where="pointwise.yaml:636",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43817,7 +43817,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:644",
+    where="pointwise.yaml:643",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43847,7 +43847,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:644",
+    where="pointwise.yaml:643",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43878,7 +43878,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:651",
+    where="pointwise.yaml:650",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43909,7 +43909,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:658",
+    where="pointwise.yaml:657",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43946,7 +43946,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="pointwise.yaml:665",
+    where="pointwise.yaml:664",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43989,7 +43989,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:665",
+    where="pointwise.yaml:664",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44031,7 +44031,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:672",
+    where="pointwise.yaml:671",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44062,7 +44062,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:679",
+    where="pointwise.yaml:678",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44093,7 +44093,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:686",
+    where="pointwise.yaml:685",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44124,7 +44124,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:699",
+    where="pointwise.yaml:698",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44155,7 +44155,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:741",
+    where="pointwise.yaml:740",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44186,7 +44186,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:747",
+    where="pointwise.yaml:746",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44217,7 +44217,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:753",
+    where="pointwise.yaml:752",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44247,7 +44247,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:753",
+    where="pointwise.yaml:752",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44278,7 +44278,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:760",
+    where="pointwise.yaml:759",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44311,7 +44311,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:760",
+    where="pointwise.yaml:759",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44344,7 +44344,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:780",
+    where="pointwise.yaml:779",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44374,7 +44374,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:780",
+    where="pointwise.yaml:779",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44405,7 +44405,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:787",
+    where="pointwise.yaml:786",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44435,7 +44435,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:787",
+    where="pointwise.yaml:786",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44466,7 +44466,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:794",
+    where="pointwise.yaml:793",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44497,7 +44497,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:810",
+    where="pointwise.yaml:809",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44527,7 +44527,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:810",
+    where="pointwise.yaml:809",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44558,7 +44558,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:817",
+    where="pointwise.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44590,7 +44590,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:817",
+    where="pointwise.yaml:816",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44623,7 +44623,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:824",
+    where="pointwise.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44656,7 +44656,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:830",
+    where="pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44686,7 +44686,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:830",
+    where="pointwise.yaml:829",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44717,7 +44717,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:837",
+    where="pointwise.yaml:836",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44749,7 +44749,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:837",
+    where="pointwise.yaml:836",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44782,7 +44782,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:844",
+    where="pointwise.yaml:843",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44815,7 +44815,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:850",
+    where="pointwise.yaml:849",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44845,7 +44845,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:850",
+    where="pointwise.yaml:849",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44876,7 +44876,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:857",
+    where="pointwise.yaml:856",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44908,7 +44908,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:857",
+    where="pointwise.yaml:856",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44941,7 +44941,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:864",
+    where="pointwise.yaml:863",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44974,7 +44974,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:870",
+    where="pointwise.yaml:869",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45004,7 +45004,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:870",
+    where="pointwise.yaml:869",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45035,7 +45035,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:877",
+    where="pointwise.yaml:876",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45067,7 +45067,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:877",
+    where="pointwise.yaml:876",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45100,7 +45100,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:884",
+    where="pointwise.yaml:883",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45133,7 +45133,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:890",
+    where="pointwise.yaml:889",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45163,7 +45163,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:890",
+    where="pointwise.yaml:889",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45194,7 +45194,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:897",
+    where="pointwise.yaml:896",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45226,7 +45226,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:897",
+    where="pointwise.yaml:896",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45259,7 +45259,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:904",
+    where="pointwise.yaml:903",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45292,7 +45292,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:910",
+    where="pointwise.yaml:909",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45322,7 +45322,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:910",
+    where="pointwise.yaml:909",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45353,7 +45353,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:917",
+    where="pointwise.yaml:916",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45385,7 +45385,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:917",
+    where="pointwise.yaml:916",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45418,7 +45418,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:924",
+    where="pointwise.yaml:923",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45448,7 +45448,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:924",
+    where="pointwise.yaml:923",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45479,7 +45479,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:931",
+    where="pointwise.yaml:930",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45511,7 +45511,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:931",
+    where="pointwise.yaml:930",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45544,7 +45544,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:938",
+    where="pointwise.yaml:937",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45574,7 +45574,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:938",
+    where="pointwise.yaml:937",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45605,7 +45605,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:945",
+    where="pointwise.yaml:944",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45635,7 +45635,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:945",
+    where="pointwise.yaml:944",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45666,7 +45666,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:952",
+    where="pointwise.yaml:951",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45696,7 +45696,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:952",
+    where="pointwise.yaml:951",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45727,7 +45727,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:961",
+    where="pointwise.yaml:960",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45757,7 +45757,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:961",
+    where="pointwise.yaml:960",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45788,7 +45788,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:968",
+    where="pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45820,7 +45820,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:968",
+    where="pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45853,7 +45853,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:975",
+    where="pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45883,7 +45883,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:975",
+    where="pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45914,7 +45914,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:982",
+    where="pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45946,7 +45946,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:982",
+    where="pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45979,7 +45979,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:989",
+    where="pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46009,7 +46009,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:989",
+    where="pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46040,7 +46040,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:996",
+    where="pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46072,7 +46072,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:996",
+    where="pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46105,7 +46105,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1003",
+    where="pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46135,7 +46135,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1003",
+    where="pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46166,7 +46166,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1010",
+    where="pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46198,7 +46198,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1010",
+    where="pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46231,7 +46231,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1017",
+    where="pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +46261,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1017",
+    where="pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46292,7 +46292,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1024",
+    where="pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46324,7 +46324,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1024",
+    where="pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46357,7 +46357,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1031",
+    where="pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46387,7 +46387,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1031",
+    where="pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46418,7 +46418,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1038",
+    where="pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46450,7 +46450,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1038",
+    where="pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46490,7 +46490,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1045",
+    where="pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46540,7 +46540,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1051",
+    where="pointwise.yaml:1050",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46592,7 +46592,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1057",
+    where="pointwise.yaml:1056",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
