@@ -94,7 +94,7 @@ class Formulas:
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:
         """Raise SchemaErrors for a condition of `output_differentiability` that is no formula over the arguments."""
-        resolve(parse(text), Scope.for_derivative(schema, self.operators, self.functions, ()))
+        resolve(parse(text), Scope.for_composite(schema, self.operators))
 
     def _element_wise(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivative: Derivative
@@ -269,6 +269,9 @@ def _call_problem(function: KernelFunction, count: int, keywords: list[str]) -> 
     if count > len(positional) and function.vararg is None:
         return f"takes {len(positional)} arguments, not {count}"
     given = {*positional[:count], *keywords}
+    twice = [keyword for keyword in keywords if keyword in positional[:count]]
+    if twice:
+        return f"is given {twice[0]!r} twice"
     unknown = [keyword for keyword in keywords if keyword not in function.parameters]
     if unknown and not function.takes_keywords:
         return f"has no parameter {unknown[0]!r}"

@@ -159,7 +159,7 @@ def read_operators(job: Job) -> OperatorSet:
 
 
 def check_derivatives(job: Job, operators: OperatorSet) -> None:
-    """Read the derivatives of the job, for the errors alone: nothing is generated from them yet. Raises SchemaErrors."""
+    """Read the derivatives of the job, for the errors alone: nothing is generated from them. Raises SchemaErrors."""
     if job.derivatives is not None:
         from opwright_codegen.derivatives import read_derivatives
         from opwright_codegen.kernel_modules import KernelModules
