@@ -11795,7 +11795,7 @@ def sum_dim_IntList(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_dim_IntList.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
     if dtype is not None:
@@ -11974,7 +11974,7 @@ def mean_dim(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
     if dtype is not None:
@@ -12010,7 +12010,7 @@ _amax_default = declare(
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -12044,7 +12044,7 @@ _amin_default = declare(
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -12872,7 +12872,7 @@ _var_dim = declare(
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12916,7 +12916,7 @@ def var_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12959,7 +12959,7 @@ def var_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13027,7 +13027,7 @@ _std_dim = declare(
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13071,7 +13071,7 @@ def std_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13114,7 +13114,7 @@ def std_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13157,7 +13157,7 @@ def nansum_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -13200,7 +13200,7 @@ def nanmean_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -13251,7 +13251,7 @@ def nanmean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
     if dtype is not None:
@@ -13353,7 +13353,7 @@ _logsumexp_default = declare(
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13387,7 +13387,7 @@ _special_logsumexp_default = declare(
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13422,7 +13422,7 @@ _special_logsumexp_out = declare(
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -13570,7 +13570,7 @@ def linalg_vector_norm_default(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -13674,7 +13674,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int] | int,
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim.convert(3, keepdim)
     modes = active_modes()
@@ -13718,7 +13718,7 @@ def norm_ScalarOpt_dim_dtype(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim_dtype.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim_dtype.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
     dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
@@ -13771,7 +13771,7 @@ def norm_dtype_out(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_dtype_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_dtype_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
     dtype = _norm_dtype_out.convert(4, dtype)
@@ -13806,7 +13806,7 @@ _frobenius_norm_dim = declare(
 # frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def frobenius_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -13841,7 +13841,7 @@ _frobenius_norm_out = declare(
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_out.convert(2, keepdim)
     modes = active_modes()
@@ -13977,7 +13977,7 @@ def var_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14020,7 +14020,7 @@ def var_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -14093,7 +14093,7 @@ def std_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14136,7 +14136,7 @@ def std_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -19884,7 +19884,7 @@ def linalg_norm_default(
     if ord is not None and type(ord) is not int and type(ord) is not float:
         ord = _linalg_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -19936,7 +19936,7 @@ def linalg_norm_ord_str(
     if type(ord) is not str:
         ord = _linalg_norm_ord_str.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_ord_str.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
     if dtype is not None:
@@ -20004,7 +20004,7 @@ _nuclear_norm_dim = declare(
 # nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _nuclear_norm_dim.convert(1, dim)
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -23515,9 +23515,9 @@ _roll_default = declare(
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24909,7 +24909,7 @@ _reflection_pad1d_default = declare(
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25005,7 +25005,7 @@ _replication_pad1d_default = declare(
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -30540,11 +30540,11 @@ def conv1d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_default.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv1d_default.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv1d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_default.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_default.convert(6, groups)
     modes = active_modes()
@@ -30598,11 +30598,11 @@ def conv2d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_default.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv2d_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv2d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_default.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_default.convert(6, groups)
     modes = active_modes()
@@ -30656,11 +30656,11 @@ def conv3d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_default.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv3d_default.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv3d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_default.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_default.convert(6, groups)
     modes = active_modes()
@@ -30714,11 +30714,11 @@ def conv1d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_padding.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv1d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_padding.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_padding.convert(6, groups)
     modes = active_modes()
@@ -30772,11 +30772,11 @@ def conv2d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_padding.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv2d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_padding.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_padding.convert(6, groups)
     modes = active_modes()
@@ -30830,11 +30830,11 @@ def conv3d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_padding.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv3d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_padding.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_padding.convert(6, groups)
     modes = active_modes()
@@ -30890,15 +30890,15 @@ def conv_transpose1d(
     dilation: Sequence[int] | int = (1,),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose1d.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose1d.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv_transpose1d.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose1d.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose1d.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose1d.convert(7, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv_transpose1d.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -30952,15 +30952,15 @@ def conv_transpose2d_input(
     dilation: Sequence[int] | int = (1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose2d_input.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose2d_input.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv_transpose2d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose2d_input.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose2d_input.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose2d_input.convert(7, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv_transpose2d_input.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -31014,9 +31014,9 @@ def conv_transpose3d_input(
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose3d_input.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose3d_input.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv_transpose3d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose3d_input.convert(5, output_padding)
     if type(groups) is not int:
@@ -31070,11 +31070,11 @@ def im2col_default(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31126,11 +31126,11 @@ def col2im_default(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31180,9 +31180,9 @@ def max_pool2d_with_indices_default(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -31242,11 +31242,11 @@ def max_pool2d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d_with_indices_out.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d_with_indices_out.convert(5, ceil_mode)
     modes = active_modes()
@@ -31369,7 +31369,7 @@ def max_pool3d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d_with_indices_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
         padding = _max_pool3d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
@@ -31432,13 +31432,13 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d_with_indices.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d_with_indices.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d_with_indices.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d_with_indices.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d_with_indices.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d_with_indices.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d_with_indices.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d_with_indices.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d_with_indices.convert(5, ceil_mode)
     modes = active_modes()
@@ -31488,13 +31488,13 @@ def max_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31544,13 +31544,13 @@ def max_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool2d.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _max_pool2d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31602,11 +31602,11 @@ def max_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool3d.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _max_pool3d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool3d.convert(4, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _max_pool3d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool3d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31660,9 +31660,9 @@ def avg_pool2d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31736,9 +31736,9 @@ def avg_pool3d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31808,11 +31808,11 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _avg_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _avg_pool1d.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool1d.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31912,7 +31912,7 @@ _adaptive_avg_pool1d = declare(
 # adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
 def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32152,7 +32152,7 @@ _adaptive_max_pool1d = declare(
 # adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int] | int) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
-        output_size = _adaptive_max_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_max_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32184,7 +32184,7 @@ _upsample_nearest1d_default = declare(
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: Sequence[int] | int, scales: float | None = None) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_default.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_default.convert(2, scales)
     modes = active_modes()
@@ -32673,7 +32673,7 @@ def upsample_linear1d_default(
     scales: float | None = None,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_default.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_default.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -47689,7 +47689,7 @@ def sum_IntList_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_IntList_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
     if dtype is not None:
@@ -47816,7 +47816,7 @@ def mean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
     if dtype is not None:
@@ -47853,7 +47853,7 @@ _amax_out = declare(
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
     modes = active_modes()
@@ -47888,7 +47888,7 @@ _amin_out = declare(
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
     modes = active_modes()
@@ -48147,7 +48147,7 @@ def var_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48198,7 +48198,7 @@ def std_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48248,7 +48248,7 @@ def nansum_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
     if dtype is not None:
@@ -48353,7 +48353,7 @@ _logsumexp_out = declare(
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -48407,7 +48407,7 @@ def linalg_vector_norm_out(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_out.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
     if dtype is not None:
@@ -48513,7 +48513,7 @@ def norm_out(self: Tensor, p: Scalar | None, dim: Sequence[int] | int, keepdim: 
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_out.convert(3, keepdim)
     modes = active_modes()
@@ -48565,7 +48565,7 @@ def var_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48619,7 +48619,7 @@ def std_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50053,9 +50053,9 @@ _roll_out = declare(
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: Tensor) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_out.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_out.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_out.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_out.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50540,7 +50540,7 @@ _reflection_pad1d_out = declare(
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50639,7 +50639,7 @@ _replication_pad1d_out = declare(
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53746,13 +53746,13 @@ def im2col_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _im2col_out.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _im2col_out.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_out.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_out.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_out.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_out.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_out.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53804,15 +53804,15 @@ def col2im_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _col2im_out.convert(1, output_size)
+        output_size = [output_size, output_size] if type(output_size) is int else _col2im_out.convert(1, output_size)
     if not is_int_list(kernel_size):
-        kernel_size = _col2im_out.convert(2, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _col2im_out.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_out.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_out.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_out.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_out.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_out.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_out.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53868,9 +53868,9 @@ def avg_pool2d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -53950,9 +53950,9 @@ def avg_pool3d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_out.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -54081,7 +54081,7 @@ def upsample_nearest1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_out.convert(2, scales)
     modes = active_modes()
@@ -54385,7 +54385,7 @@ def upsample_linear1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_out.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_out.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -55621,19 +55621,25 @@ _add = packet("aten::add")
 # add: Tensor, Scalar, out, Scalar_out
 def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add_Tensor.table[ARRAYS]
+        except KeyError:
+            return _add_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add_Tensor.table[ARRAYS]
-        except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55652,19 +55658,25 @@ _sub = packet("aten::sub")
 # sub: Tensor, Scalar, out, Scalar_out
 def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return sub_Scalar(self, other, alpha)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55683,19 +55695,25 @@ _rsub = packet("aten::rsub")
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
 def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _rsub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _rsub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return rsub_Scalar(self, other, alpha)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _rsub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55714,17 +55732,17 @@ _mul = packet("aten::mul")
 # mul: Tensor, Scalar, out, Scalar_out
 def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return mul_Scalar(self, other)
-        return _mul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
             return _mul_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return mul_Scalar(self, other)
+        return _mul.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55763,17 +55781,17 @@ _floor_divide = packet("aten::floor_divide")
 # floor_divide: default, out, Scalar, Scalar_out
 def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return floor_divide_Scalar(self, other)
-        return _floor_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
             return _floor_divide_default.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return floor_divide_Scalar(self, other)
+        return _floor_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55792,17 +55810,17 @@ _floor_divide_ = packet("aten::floor_divide_")
 # floor_divide_: Tensor, Scalar
 def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return floor_divide__Scalar(self, other)
-        return _floor_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _floor_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return floor_divide__Scalar(self, other)
+        return _floor_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55822,23 +55840,19 @@ _remainder = packet("aten::remainder")
 def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _remainder_Tensor.table[ARRAYS]
+        except KeyError:
+            return _remainder_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Tensor.table[ARRAYS]
-        except KeyError:
-            return _remainder_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55858,23 +55872,19 @@ _pow = packet("aten::pow")
 def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _pow_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _pow_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -55893,17 +55903,17 @@ _pow_ = packet("aten::pow_")
 # pow_: Tensor, Scalar
 def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return pow__Scalar(self, exponent)
-        return _pow_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
             return _pow__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return pow__Scalar(self, exponent)
+        return _pow_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56010,17 +56020,17 @@ _fmod = packet("aten::fmod")
 # fmod: Tensor, Scalar, Tensor_out, Scalar_out
 def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fmod_Scalar(self, other)
-        return _fmod.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod_Tensor.table[ARRAYS]
         except KeyError:
             return _fmod_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fmod_Scalar(self, other)
+        return _fmod.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56117,17 +56127,17 @@ _copysign = packet("aten::copysign")
 # copysign: Tensor, Scalar, out, Scalar_out
 def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return copysign_Scalar(self, other)
-        return _copysign.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign_Tensor.table[ARRAYS]
         except KeyError:
             return _copysign_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return copysign_Scalar(self, other)
+        return _copysign.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56302,17 +56312,17 @@ _clamp_min = packet("aten::clamp_min")
 # clamp_min: default, Tensor, out, Tensor_out
 def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(min)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_min_default(self, min)
-        return _clamp_min.call((self, min), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min_Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_min_default(self, min)
+        return _clamp_min.call((self, min), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -56331,17 +56341,17 @@ _clamp_max = packet("aten::clamp_max")
 # clamp_max: default, Tensor, out, Tensor_out
 def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(max)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_max_default(self, max)
-        return _clamp_max.call((self, max), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max_Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_max_default(self, max)
+        return _clamp_max.call((self, max), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -56360,17 +56370,17 @@ _lerp = packet("aten::lerp")
 # lerp: Scalar, Tensor, Scalar_out, Tensor_out
 def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(weight)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lerp_Scalar(self, end, weight)
-        return _lerp.call((self, end, weight), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp_Tensor.table[ARRAYS]
         except KeyError:
             return _lerp_Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lerp_Scalar(self, end, weight)
+        return _lerp.call((self, end, weight), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -56472,23 +56482,19 @@ _float_power = packet("aten::float_power")
 def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _float_power_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
         return _float_power.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56507,17 +56513,17 @@ _float_power_ = packet("aten::float_power_")
 # float_power_: Tensor, Scalar
 def float_power_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return float_power__Scalar(self, exponent)
-        return _float_power_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _float_power__Tensor.table[ARRAYS]
         except KeyError:
             return _float_power__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return float_power__Scalar(self, exponent)
+        return _float_power_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -57866,23 +57872,19 @@ _bitwise_and = packet("aten::bitwise_and")
 def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_and_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_and_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57902,23 +57904,19 @@ _bitwise_or = packet("aten::bitwise_or")
 def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_or_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_or_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57938,23 +57936,19 @@ _bitwise_xor = packet("aten::bitwise_xor")
 def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_xor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_xor_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57974,23 +57968,19 @@ _bitwise_left_shift = packet("aten::bitwise_left_shift")
 def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_left_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
         return _bitwise_left_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58010,23 +58000,19 @@ _bitwise_right_shift = packet("aten::bitwise_right_shift")
 def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_right_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
         return _bitwise_right_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58045,17 +58031,17 @@ ___lshift__ = packet("aten::__lshift__")
 # __lshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __lshift___Scalar(self, other)
-        return ___lshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___lshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___lshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __lshift___Scalar(self, other)
+        return ___lshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58074,17 +58060,17 @@ ___rshift__ = packet("aten::__rshift__")
 # __rshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __rshift___Scalar(self, other)
-        return ___rshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___rshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___rshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __rshift___Scalar(self, other)
+        return ___rshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58181,17 +58167,17 @@ _eq = packet("aten::eq")
 # eq: Tensor, Scalar, Tensor_out, Scalar_out
 def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return eq_Scalar(self, other)
-        return _eq.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
             return _eq_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return eq_Scalar(self, other)
+        return _eq.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58210,17 +58196,17 @@ _ne = packet("aten::ne")
 # ne: Tensor, Scalar, Tensor_out, Scalar_out
 def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ne_Scalar(self, other)
-        return _ne.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
             return _ne_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ne_Scalar(self, other)
+        return _ne.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58239,17 +58225,17 @@ _lt = packet("aten::lt")
 # lt: Tensor, Scalar, Tensor_out, Scalar_out
 def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lt_Scalar(self, other)
-        return _lt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
             return _lt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lt_Scalar(self, other)
+        return _lt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58268,17 +58254,17 @@ _le = packet("aten::le")
 # le: Tensor, Scalar, Tensor_out, Scalar_out
 def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return le_Scalar(self, other)
-        return _le.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
             return _le_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return le_Scalar(self, other)
+        return _le.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58297,17 +58283,17 @@ _gt = packet("aten::gt")
 # gt: Tensor, Scalar, Tensor_out, Scalar_out
 def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return gt_Scalar(self, other)
-        return _gt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
             return _gt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return gt_Scalar(self, other)
+        return _gt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58326,17 +58312,17 @@ _ge = packet("aten::ge")
 # ge: Tensor, Scalar, Tensor_out, Scalar_out
 def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ge_Scalar(self, other)
-        return _ge.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
             return _ge_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ge_Scalar(self, other)
+        return _ge.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58666,23 +58652,19 @@ _special_zeta = packet("aten::special_zeta")
 def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_zeta_default.table[ARRAYS]
+        except KeyError:
+            return _special_zeta_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
         return _special_zeta.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_default.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58938,23 +58920,19 @@ _xlogy = packet("aten::xlogy")
 def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _xlogy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _xlogy_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
         return _xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _xlogy_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58973,17 +58951,17 @@ _xlogy_ = packet("aten::xlogy_")
 # xlogy_: Tensor, Scalar_Other
 def xlogy_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return xlogy__Scalar_Other(self, other)
-        return _xlogy_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _xlogy__Tensor.table[ARRAYS]
         except KeyError:
             return _xlogy__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return xlogy__Scalar_Other(self, other)
+        return _xlogy_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59003,23 +58981,19 @@ _special_xlog1py = packet("aten::special_xlog1py")
 def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlog1py_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlog1py_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
         return _special_xlog1py.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59435,23 +59409,19 @@ _special_xlogy = packet("aten::special_xlogy")
 def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlogy_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlogy_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
         return _special_xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59502,17 +59472,17 @@ _true_divide = packet("aten::true_divide")
 # true_divide: Tensor, out, Scalar
 def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return true_divide_Scalar(self, other)
-        return _true_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide_Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return true_divide_Scalar(self, other)
+        return _true_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59531,17 +59501,17 @@ _true_divide_ = packet("aten::true_divide_")
 # true_divide_: Tensor, Scalar
 def true_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return true_divide__Scalar(self, other)
-        return _true_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return true_divide__Scalar(self, other)
+        return _true_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59580,17 +59550,17 @@ _multiply = packet("aten::multiply")
 # multiply: Tensor, out, Scalar
 def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return multiply_Scalar(self, other)
-        return _multiply.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply_Tensor.table[ARRAYS]
         except KeyError:
             return _multiply_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return multiply_Scalar(self, other)
+        return _multiply.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59609,17 +59579,17 @@ _multiply_ = packet("aten::multiply_")
 # multiply_: Tensor, Scalar
 def multiply_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return multiply__Scalar(self, other)
-        return _multiply_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply__Tensor.table[ARRAYS]
         except KeyError:
             return _multiply__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return multiply__Scalar(self, other)
+        return _multiply_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59638,19 +59608,25 @@ _subtract = packet("aten::subtract")
 # subtract: Tensor, out, Scalar
 def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract_Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return subtract_Scalar(self, other, alpha)
         return _subtract.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract_Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59669,19 +59645,24 @@ _subtract_ = packet("aten::subtract_")
 # subtract_: Tensor, Scalar
 def subtract_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract__Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return subtract__Scalar(self, other, alpha)
         return _subtract_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract__Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60000,17 +59981,17 @@ _not_equal = packet("aten::not_equal")
 # not_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return not_equal_Scalar(self, other)
-        return _not_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return not_equal_Scalar(self, other)
+        return _not_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60029,17 +60010,17 @@ _not_equal_ = packet("aten::not_equal_")
 # not_equal_: Scalar, Tensor
 def not_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return not_equal__Scalar(self, other)
-        return _not_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return not_equal__Scalar(self, other)
+        return _not_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60058,17 +60039,17 @@ _less = packet("aten::less")
 # less: Scalar, Scalar_out, Tensor, Tensor_out
 def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_Scalar(self, other)
-        return _less.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_Tensor.table[ARRAYS]
         except KeyError:
             return _less_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_Scalar(self, other)
+        return _less.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60087,17 +60068,17 @@ _less_ = packet("aten::less_")
 # less_: Scalar, Tensor
 def less_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less__Scalar(self, other)
-        return _less_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less__Tensor.table[ARRAYS]
         except KeyError:
             return _less__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less__Scalar(self, other)
+        return _less_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60116,17 +60097,17 @@ _less_equal = packet("aten::less_equal")
 # less_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_equal_Scalar(self, other)
-        return _less_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_equal_Scalar(self, other)
+        return _less_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60145,17 +60126,17 @@ _less_equal_ = packet("aten::less_equal_")
 # less_equal_: Scalar, Tensor
 def less_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less_equal__Scalar(self, other)
-        return _less_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less_equal__Scalar(self, other)
+        return _less_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60174,17 +60155,17 @@ _greater = packet("aten::greater")
 # greater: Scalar, Scalar_out, Tensor, Tensor_out
 def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_Scalar(self, other)
-        return _greater.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_Scalar(self, other)
+        return _greater.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60203,17 +60184,17 @@ _greater_ = packet("aten::greater_")
 # greater_: Scalar, Tensor
 def greater_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater__Scalar(self, other)
-        return _greater_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater__Tensor.table[ARRAYS]
         except KeyError:
             return _greater__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater__Scalar(self, other)
+        return _greater_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60232,17 +60213,17 @@ _greater_equal = packet("aten::greater_equal")
 # greater_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_equal_Scalar(self, other)
-        return _greater_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_equal_Scalar(self, other)
+        return _greater_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60261,17 +60242,17 @@ _greater_equal_ = packet("aten::greater_equal_")
 # greater_equal_: Scalar, Tensor
 def greater_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater_equal__Scalar(self, other)
-        return _greater_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater_equal__Scalar(self, other)
+        return _greater_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60290,17 +60271,17 @@ ___and__ = packet("aten::__and__")
 # __and__: Scalar, Tensor
 def __and__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __and___Scalar(self, other)
-        return ___and__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___and___Tensor.table[ARRAYS]
         except KeyError:
             return ___and___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __and___Scalar(self, other)
+        return ___and__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60319,17 +60300,17 @@ ___iand__ = packet("aten::__iand__")
 # __iand__: Scalar, Tensor
 def __iand__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __iand___Scalar(self, other)
-        return ___iand__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___iand___Tensor.table[ARRAYS]
         except KeyError:
             return ___iand___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __iand___Scalar(self, other)
+        return ___iand__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60348,17 +60329,17 @@ ___or__ = packet("aten::__or__")
 # __or__: Scalar, Tensor
 def __or__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __or___Scalar(self, other)
-        return ___or__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___or___Tensor.table[ARRAYS]
         except KeyError:
             return ___or___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __or___Scalar(self, other)
+        return ___or__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60377,17 +60358,17 @@ ___ior__ = packet("aten::__ior__")
 # __ior__: Scalar, Tensor
 def __ior__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ior___Scalar(self, other)
-        return ___ior__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ior___Tensor.table[ARRAYS]
         except KeyError:
             return ___ior___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ior___Scalar(self, other)
+        return ___ior__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60406,17 +60387,17 @@ ___xor__ = packet("aten::__xor__")
 # __xor__: Scalar, Tensor
 def __xor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __xor___Scalar(self, other)
-        return ___xor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___xor___Tensor.table[ARRAYS]
         except KeyError:
             return ___xor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __xor___Scalar(self, other)
+        return ___xor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60435,17 +60416,17 @@ ___ixor__ = packet("aten::__ixor__")
 # __ixor__: Scalar, Tensor
 def __ixor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ixor___Scalar(self, other)
-        return ___ixor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ixor___Tensor.table[ARRAYS]
         except KeyError:
             return ___ixor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ixor___Scalar(self, other)
+        return ___ixor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60496,7 +60477,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amax.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -60526,7 +60507,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amin.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -60683,7 +60664,7 @@ def nansum(
     if out is not None:
         return _nansum.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -60722,7 +60703,7 @@ def nanmean(
     if out is not None:
         return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -60766,7 +60747,7 @@ def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, 
     if out is not None:
         return _logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60802,7 +60783,7 @@ def special_logsumexp(
     if out is not None:
         return _special_logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60879,7 +60860,7 @@ def linalg_vector_norm(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -60921,7 +60902,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False
     if out is not None:
         return _frobenius_norm.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -61414,7 +61395,7 @@ def quantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61457,7 +61438,7 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61511,7 +61492,7 @@ def searchsorted(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and (kind is float or kind is int):
             return searchsorted_Scalar(
                 sorted_sequence,
@@ -61573,7 +61554,20 @@ def bucketize(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(boundaries) is ndarray
+        and type(out_int32) is bool
+        and type(right) is bool
+        and active_modes() is None
+    ):
+        try:
+            kernel = _bucketize_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
+        return kernel(self, boundaries, out_int32, right)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
         return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
@@ -61582,12 +61576,6 @@ def bucketize(
     if type(right) is not bool:
         right = _bucketize_Tensor.convert(3, right)
     modes = active_modes()
-    if type(self) is ndarray and type(boundaries) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
-        return kernel(self, boundaries, out_int32, right)
     try:
         keys = self.keys | boundaries.keys
         if modes is not None:
@@ -62571,7 +62559,19 @@ _narrow = packet("aten::narrow")
 # narrow: default, Tensor
 def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     kind = type(start)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(length) is int
+        and active_modes() is None
+    ):
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    if kind is not Tensor:
         if kind is int:
             return narrow_default(self, dim, start, length)
         return _narrow.call((self, dim, start, length), {})
@@ -62580,12 +62580,6 @@ def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     if type(length) is not int:
         length = _narrow_Tensor.convert(3, length)
     modes = active_modes()
-    if type(self) is ndarray and type(start) is ndarray and modes is None:
-        try:
-            kernel = _narrow_Tensor.table[ARRAYS]
-        except KeyError:
-            return _narrow_Tensor.call(self, dim, start, length)
-        return kernel(self, dim, start, length)
     try:
         keys = self.keys | start.keys
         if modes is not None:
@@ -62871,9 +62865,9 @@ def roll(
     if out is not None:
         return _roll.call((self, shifts, dims), {"out": out})
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63510,7 +63504,7 @@ def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor 
     if out is not None:
         return _reflection_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63594,7 +63588,7 @@ def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor
     if out is not None:
         return _replication_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64122,19 +64116,26 @@ _index_fill = packet("aten::index_fill")
 # index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return index_fill_int_Scalar(self, dim, index, value)
         return _index_fill.call((self, dim, index, value), {"out": out})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill_int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -64179,17 +64180,17 @@ _masked_fill = packet("aten::masked_fill")
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return masked_fill_Scalar(self, mask, value)
-        return _masked_fill.call((self, mask, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill_Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return masked_fill_Scalar(self, mask, value)
+        return _masked_fill.call((self, mask, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -65555,11 +65556,11 @@ def im2col(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65600,11 +65601,11 @@ def col2im(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65647,9 +65648,9 @@ def max_pool2d_with_indices(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -65753,9 +65754,9 @@ def avg_pool2d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -65820,9 +65821,9 @@ def avg_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -66313,9 +66314,9 @@ def linspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
@@ -66404,9 +66405,9 @@ def logspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
@@ -66830,17 +66831,17 @@ _fill = packet("aten::fill")
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
 def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fill_Scalar(self, value)
-        return _fill.call((self, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
             return _fill_Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fill_Scalar(self, value)
+        return _fill.call((self, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
@@ -67277,19 +67278,24 @@ _add_ = packet("aten::add_")
 # add_: Tensor, Scalar
 def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add__Tensor.table[ARRAYS]
+        except KeyError:
+            return _add__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add__Tensor.table[ARRAYS]
-        except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67308,19 +67314,24 @@ _sub_ = packet("aten::sub_")
 # sub_: Tensor, Scalar
 def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub__Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return sub__Scalar(self, other, alpha)
         return _sub_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub__Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67339,17 +67350,17 @@ _mul_ = packet("aten::mul_")
 # mul_: Tensor, Scalar
 def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return mul__Scalar(self, other)
-        return _mul_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
             return _mul__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return mul__Scalar(self, other)
+        return _mul_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67368,17 +67379,17 @@ _remainder_ = packet("aten::remainder_")
 # remainder_: Tensor, Scalar
 def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return remainder__Scalar(self, other)
-        return _remainder_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
             return _remainder__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return remainder__Scalar(self, other)
+        return _remainder_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67409,17 +67420,17 @@ _fmod_ = packet("aten::fmod_")
 # fmod_: Tensor, Scalar
 def fmod_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fmod__Scalar(self, other)
-        return _fmod_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod__Tensor.table[ARRAYS]
         except KeyError:
             return _fmod__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fmod__Scalar(self, other)
+        return _fmod_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67440,17 +67451,17 @@ _copysign_ = packet("aten::copysign_")
 # copysign_: Tensor, Scalar
 def copysign_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return copysign__Scalar(self, other)
-        return _copysign_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign__Tensor.table[ARRAYS]
         except KeyError:
             return _copysign__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return copysign__Scalar(self, other)
+        return _copysign_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67477,17 +67488,17 @@ _clamp_min_ = packet("aten::clamp_min_")
 # clamp_min_: default, Tensor
 def clamp_min_(self: Tensor, min: Tensor | Scalar) -> Tensor:
     kind = type(min)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_min__default(self, min)
-        return _clamp_min_.call((self, min), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min__Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_min__default(self, min)
+        return _clamp_min_.call((self, min), {})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -67506,17 +67517,17 @@ _clamp_max_ = packet("aten::clamp_max_")
 # clamp_max_: default, Tensor
 def clamp_max_(self: Tensor, max: Tensor | Scalar) -> Tensor:
     kind = type(max)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_max__default(self, max)
-        return _clamp_max_.call((self, max), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max__Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_max__default(self, max)
+        return _clamp_max_.call((self, max), {})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -67535,17 +67546,17 @@ _lerp_ = packet("aten::lerp_")
 # lerp_: Scalar, Tensor
 def lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     kind = type(weight)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lerp__Scalar(self, end, weight)
-        return _lerp_.call((self, end, weight), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp__Tensor.table[ARRAYS]
         except KeyError:
             return _lerp__Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lerp__Scalar(self, end, weight)
+        return _lerp_.call((self, end, weight), {})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -67656,17 +67667,17 @@ _bitwise_and_ = packet("aten::bitwise_and_")
 # bitwise_and_: Tensor, Scalar
 def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_and__Scalar(self, other)
-        return _bitwise_and_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_and__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_and__Scalar(self, other)
+        return _bitwise_and_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67685,17 +67696,17 @@ _bitwise_or_ = packet("aten::bitwise_or_")
 # bitwise_or_: Tensor, Scalar
 def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_or__Scalar(self, other)
-        return _bitwise_or_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_or__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_or__Scalar(self, other)
+        return _bitwise_or_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67714,17 +67725,17 @@ _bitwise_xor_ = packet("aten::bitwise_xor_")
 # bitwise_xor_: Tensor, Scalar
 def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_xor__Scalar(self, other)
-        return _bitwise_xor_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_xor__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_xor__Scalar(self, other)
+        return _bitwise_xor_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67743,17 +67754,17 @@ _bitwise_left_shift_ = packet("aten::bitwise_left_shift_")
 # bitwise_left_shift_: Tensor, Tensor_Scalar
 def bitwise_left_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_left_shift__Tensor_Scalar(self, other)
-        return _bitwise_left_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_left_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_left_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_left_shift__Tensor_Scalar(self, other)
+        return _bitwise_left_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67772,17 +67783,17 @@ _bitwise_right_shift_ = packet("aten::bitwise_right_shift_")
 # bitwise_right_shift_: Tensor, Tensor_Scalar
 def bitwise_right_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_right_shift__Tensor_Scalar(self, other)
-        return _bitwise_right_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_right_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_right_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_right_shift__Tensor_Scalar(self, other)
+        return _bitwise_right_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67801,17 +67812,17 @@ ___ilshift__ = packet("aten::__ilshift__")
 # __ilshift__: Tensor, Scalar
 def __ilshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ilshift___Scalar(self, other)
-        return ___ilshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ilshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___ilshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ilshift___Scalar(self, other)
+        return ___ilshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67830,17 +67841,17 @@ ___irshift__ = packet("aten::__irshift__")
 # __irshift__: Tensor, Scalar
 def __irshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __irshift___Scalar(self, other)
-        return ___irshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___irshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___irshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __irshift___Scalar(self, other)
+        return ___irshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67865,17 +67876,17 @@ _eq_ = packet("aten::eq_")
 # eq_: Tensor, Scalar
 def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return eq__Scalar(self, other)
-        return _eq_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
             return _eq__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return eq__Scalar(self, other)
+        return _eq_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67894,17 +67905,17 @@ _ne_ = packet("aten::ne_")
 # ne_: Tensor, Scalar
 def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ne__Scalar(self, other)
-        return _ne_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
             return _ne__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ne__Scalar(self, other)
+        return _ne_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67923,17 +67934,17 @@ _lt_ = packet("aten::lt_")
 # lt_: Tensor, Scalar
 def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lt__Scalar(self, other)
-        return _lt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
             return _lt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lt__Scalar(self, other)
+        return _lt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67952,17 +67963,17 @@ _le_ = packet("aten::le_")
 # le_: Tensor, Scalar
 def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return le__Scalar(self, other)
-        return _le_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
             return _le__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return le__Scalar(self, other)
+        return _le_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67981,17 +67992,17 @@ _gt_ = packet("aten::gt_")
 # gt_: Tensor, Scalar
 def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return gt__Scalar(self, other)
-        return _gt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
             return _gt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return gt__Scalar(self, other)
+        return _gt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68010,17 +68021,17 @@ _ge_ = packet("aten::ge_")
 # ge_: Tensor, Scalar
 def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ge__Scalar(self, other)
-        return _ge_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
             return _ge__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ge__Scalar(self, other)
+        return _ge_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68094,19 +68105,25 @@ _index_fill_ = packet("aten::index_fill_")
 # index_fill_: int_Scalar, int_Tensor
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return index_fill__int_Scalar(self, dim, index, value)
         return _index_fill_.call((self, dim, index, value), {})
     if type(dim) is not int:
         dim = _index_fill__int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill__int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill__int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -68127,17 +68144,17 @@ _masked_fill_ = packet("aten::masked_fill_")
 # masked_fill_: Scalar, Tensor
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return masked_fill__Scalar(self, mask, value)
-        return _masked_fill_.call((self, mask, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill__Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
+        return _masked_fill_.call((self, mask, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -68182,17 +68199,17 @@ _fill_ = packet("aten::fill_")
 # fill_: Scalar, Tensor
 def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fill__Scalar(self, value)
-        return _fill_.call((self, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
             return _fill__Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
+        return _fill_.call((self, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
