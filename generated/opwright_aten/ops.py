@@ -56541,6 +56541,10 @@ _where = packet("aten::where")
 
 # where: self, ScalarSelf, ScalarOther, Scalar, default, self_out
 def where(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return where_default(*args)
     return _where.call(args, kwargs)
 
 
@@ -57019,6 +57023,10 @@ _round = packet("aten::round")
 
 # round: default, decimals, out, decimals_out
 def round(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round_default(*args)
     return _round.call(args, kwargs)
 
 
@@ -60444,6 +60452,12 @@ _sum = packet("aten::sum")
 
 # sum: default, dim_IntList, out, IntList_out
 def sum(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return sum_default(*args)
+        if 2 <= count <= 3:
+            return sum_dim_IntList(*args)
     return _sum.call(args, kwargs)
 
 
@@ -60454,6 +60468,12 @@ _prod = packet("aten::prod")
 
 # prod: default, dim_int, out, int_out
 def prod(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return prod_default(*args)
+        if 2 <= count <= 3:
+            return prod_dim_int(*args)
     return _prod.call(args, kwargs)
 
 
@@ -60464,6 +60484,12 @@ _mean = packet("aten::mean")
 
 # mean: default, dtype_out, dim, out
 def mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return mean_default(*args)
+        if 2 <= count <= 3:
+            return mean_dim(*args)
     return _mean.call(args, kwargs)
 
 
@@ -60534,6 +60560,12 @@ _any = packet("aten::any")
 
 # any: default, all_out, dim, dims, out, dims_out
 def any(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return any_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return any_dims(*args)
     return _any.call(args, kwargs)
 
 
@@ -60544,6 +60576,12 @@ _all = packet("aten::all")
 
 # all: default, all_out, dim, dims, out, dims_out
 def all(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return all_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return all_dims(*args)
     return _all.call(args, kwargs)
 
 
@@ -60614,6 +60652,14 @@ _max = packet("aten::max")
 
 # max: default, unary_out, dim, dim_max, other, out
 def max(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return max_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return max_dim(*args)
+        if count == 3:
+            return max_dim(*args)
     return _max.call(args, kwargs)
 
 
@@ -60624,6 +60670,14 @@ _min = packet("aten::min")
 
 # min: default, unary_out, dim, dim_min, other, out
 def min(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return min_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return min_dim(*args)
+        if count == 3:
+            return min_dim(*args)
     return _min.call(args, kwargs)
 
 
@@ -60634,6 +60688,12 @@ _var = packet("aten::var")
 
 # var: default, dim, out, correction, correction_out
 def var(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_dim(*args)
+        if 3 <= count <= 4:
+            return var_dim(*args)
     return _var.call(args, kwargs)
 
 
@@ -60644,6 +60704,12 @@ _std = packet("aten::std")
 
 # std: default, dim, out, correction, correction_out
 def std(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_dim(*args)
+        if 3 <= count <= 4:
+            return std_dim(*args)
     return _std.call(args, kwargs)
 
 
@@ -60734,6 +60800,14 @@ _count_nonzero = packet("aten::count_nonzero")
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return count_nonzero_default(*args)
+        if count == 2 and type(args[1]) is list:
+            return count_nonzero_dim_IntList(*args)
+        if count == 2 and type(args[1]) is int:
+            return count_nonzero_default(*args)
     return _count_nonzero.call(args, kwargs)
 
 
@@ -60889,6 +60963,12 @@ _norm = packet("aten::norm")
 
 # norm: Scalar, ScalarOpt_dtype, ScalarOpt_dim, ScalarOpt_dim_dtype, dtype_out, Scalar_out, ScalarOpt_dtype_out, out
 def norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 2:
+            return norm_Scalar(*args)
+        if 3 <= count <= 4:
+            return norm_ScalarOpt_dim(*args)
     return _norm.call(args, kwargs)
 
 
@@ -60957,6 +61037,12 @@ _var_mean = packet("aten::var_mean")
 
 # var_mean: default, dim, correction, correction_out
 def var_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_mean_dim(*args)
+        if 3 <= count <= 4:
+            return var_mean_dim(*args)
     return _var_mean.call(args, kwargs)
 
 
@@ -60967,6 +61053,12 @@ _std_mean = packet("aten::std_mean")
 
 # std_mean: default, dim, correction, correction_out
 def std_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_mean_dim(*args)
+        if 3 <= count <= 4:
+            return std_mean_dim(*args)
     return _std_mean.call(args, kwargs)
 
 
@@ -61168,6 +61260,12 @@ _trapezoid = packet("aten::trapezoid")
 
 # trapezoid: x, dx
 def trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapezoid_dx(*args)
+        if count == 2:
+            return trapezoid_x(*args)
     return _trapezoid.call(args, kwargs)
 
 
@@ -61178,6 +61276,12 @@ _trapz = packet("aten::trapz")
 
 # trapz: x, dx
 def trapz(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapz_dx(*args)
+        if count == 2:
+            return trapz_x(*args)
     return _trapz.call(args, kwargs)
 
 
@@ -61188,6 +61292,12 @@ _cumulative_trapezoid = packet("aten::cumulative_trapezoid")
 
 # cumulative_trapezoid: x, dx
 def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return cumulative_trapezoid_dx(*args)
+        if count == 2:
+            return cumulative_trapezoid_x(*args)
     return _cumulative_trapezoid.call(args, kwargs)
 
 
@@ -61200,6 +61310,10 @@ _sort = packet("aten::sort")
 
 # sort: default, values, stable, values_stable
 def sort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return sort_default(*args)
     return _sort.call(args, kwargs)
 
 
@@ -61210,6 +61324,10 @@ _argsort = packet("aten::argsort")
 
 # argsort: default, stable, stable_out
 def argsort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return argsort_default(*args)
     return _argsort.call(args, kwargs)
 
 
@@ -61329,6 +61447,12 @@ _median = packet("aten::median")
 
 # median: default, dim, dim_values, out
 def median(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return median_default(*args)
+        if 2 <= count <= 3:
+            return median_dim(*args)
     return _median.call(args, kwargs)
 
 
@@ -61339,6 +61463,12 @@ _nanmedian = packet("aten::nanmedian")
 
 # nanmedian: default, dim, dim_values, out
 def nanmedian(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nanmedian_default(*args)
+        if 2 <= count <= 3:
+            return nanmedian_dim(*args)
     return _nanmedian.call(args, kwargs)
 
 
@@ -61627,6 +61757,12 @@ _histogram = packet("aten::histogram")
 
 # histogram: bins_tensor, bins_tensor_out, bin_ct, bin_ct_out
 def histogram(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return histogram_bin_ct(*args)
+        if count == 2 and type(args[1]) is int:
+            return histogram_bin_ct(*args)
     return _histogram.call(args, kwargs)
 
 
@@ -62409,6 +62545,10 @@ _linalg_matrix_norm = packet("aten::linalg_matrix_norm")
 
 # linalg_matrix_norm: default, str_ord
 def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_matrix_norm_str_ord(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
 
@@ -62419,6 +62559,10 @@ _linalg_norm = packet("aten::linalg_norm")
 
 # linalg_norm: default, ord_str
 def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
 
@@ -62429,6 +62573,14 @@ _nuclear_norm = packet("aten::nuclear_norm")
 
 # nuclear_norm: default, dim
 def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nuclear_norm_default(*args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return nuclear_norm_dim(*args)
+        if count == 3:
+            return nuclear_norm_dim(*args)
     return _nuclear_norm.call(args, kwargs)
 
 
@@ -62439,6 +62591,10 @@ _linalg_cond = packet("aten::linalg_cond")
 
 # linalg_cond: default, p_str
 def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 
 
@@ -62489,6 +62645,10 @@ _view = packet("aten::view")
 def view(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_default(*args)
     return _view.call(args, kwargs)
 
 
@@ -62520,6 +62680,14 @@ _squeeze = packet("aten::squeeze")
 def squeeze(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_dims(*args)
     return _squeeze.call(args, kwargs)
 
 
@@ -62532,6 +62700,12 @@ _split = packet("aten::split")
 
 # split: Tensor, sizes
 def split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return split_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return split_sizes(*args)
     return _split.call(args, kwargs)
 
 
@@ -62597,6 +62771,12 @@ _movedim = packet("aten::movedim")
 
 # movedim: int, intlist
 def movedim(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return movedim_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return movedim_intlist(*args)
     return _movedim.call(args, kwargs)
 
 
@@ -62607,6 +62787,12 @@ _moveaxis = packet("aten::moveaxis")
 
 # moveaxis: int, intlist
 def moveaxis(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return moveaxis_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return moveaxis_intlist(*args)
     return _moveaxis.call(args, kwargs)
 
 
@@ -62674,6 +62860,12 @@ _tensor_split = packet("aten::tensor_split")
 
 # tensor_split: sections, indices, tensor_indices_or_sections
 def tensor_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return tensor_split_sections(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return tensor_split_indices(*args)
     return _tensor_split.call(args, kwargs)
 
 
@@ -62686,6 +62878,12 @@ _hsplit = packet("aten::hsplit")
 def hsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return hsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return hsplit_array(*args)
     return _hsplit.call(args, kwargs)
 
 
@@ -62698,6 +62896,12 @@ _vsplit = packet("aten::vsplit")
 def vsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return vsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return vsplit_array(*args)
     return _vsplit.call(args, kwargs)
 
 
@@ -62710,6 +62914,12 @@ _dsplit = packet("aten::dsplit")
 def dsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return dsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return dsplit_array(*args)
     return _dsplit.call(args, kwargs)
 
 
@@ -62749,6 +62959,14 @@ _squeeze_ = packet("aten::squeeze_")
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze__dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze__dims(*args)
     return _squeeze_.call(args, kwargs)
 
 
@@ -62787,6 +63005,14 @@ _squeeze_copy = packet("aten::squeeze_copy")
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_copy_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_copy_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_copy_dims(*args)
     return _squeeze_copy.call(args, kwargs)
 
 
@@ -62812,6 +63038,10 @@ _view_copy = packet("aten::view_copy")
 def view_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_copy_default(*args)
     return _view_copy.call(args, kwargs)
 
 
@@ -63070,6 +63300,12 @@ _repeat_interleave = packet("aten::repeat_interleave")
 
 # repeat_interleave: Tensor, self_Tensor, self_int
 def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return repeat_interleave_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return repeat_interleave_self_int(*args)
     return _repeat_interleave.call(args, kwargs)
 
 
@@ -63276,6 +63512,10 @@ _meshgrid = packet("aten::meshgrid")
 
 # meshgrid: default, indexing
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return meshgrid_default(*args)
     return _meshgrid.call(args, kwargs)
 
 
@@ -64603,6 +64843,12 @@ __native_batch_norm_legit = packet("aten::_native_batch_norm_legit")
 
 # _native_batch_norm_legit: no_stats, no_stats_out, default
 def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 6:
+            return _native_batch_norm_legit_no_stats(*args)
+        if count == 8:
+            return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit.call(args, kwargs)
 
 
@@ -65505,6 +65751,12 @@ _conv1d = packet("aten::conv1d")
 
 # conv1d: default, padding
 def conv1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv1d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv1d_default(*args)
     return _conv1d.call(args, kwargs)
 
 
@@ -65515,6 +65767,12 @@ _conv2d = packet("aten::conv2d")
 
 # conv2d: default, padding
 def conv2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv2d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv2d_default(*args)
     return _conv2d.call(args, kwargs)
 
 
@@ -65525,6 +65783,12 @@ _conv3d = packet("aten::conv3d")
 
 # conv3d: default, padding
 def conv3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv3d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv3d_default(*args)
     return _conv3d.call(args, kwargs)
 
 
@@ -66004,6 +66268,12 @@ _upsample_nearest1d = packet("aten::upsample_nearest1d")
 
 # upsample_nearest1d: default, vec, out
 def upsample_nearest1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest1d_default(*args)
     return _upsample_nearest1d.call(args, kwargs)
 
 
@@ -66014,6 +66284,14 @@ _upsample_nearest2d = packet("aten::upsample_nearest2d")
 
 # upsample_nearest2d: default, vec, out
 def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest2d_default(*args)
+        if count == 4:
+            return upsample_nearest2d_default(*args)
     return _upsample_nearest2d.call(args, kwargs)
 
 
@@ -66024,6 +66302,14 @@ _upsample_nearest3d = packet("aten::upsample_nearest3d")
 
 # upsample_nearest3d: default, vec, out
 def upsample_nearest3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest3d_default(*args)
+        if 4 <= count <= 5:
+            return upsample_nearest3d_default(*args)
     return _upsample_nearest3d.call(args, kwargs)
 
 
@@ -66034,6 +66320,12 @@ __upsample_nearest_exact1d = packet("aten::_upsample_nearest_exact1d")
 
 # _upsample_nearest_exact1d: default, vec, out
 def _upsample_nearest_exact1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d.call(args, kwargs)
 
 
@@ -66044,6 +66336,14 @@ __upsample_nearest_exact2d = packet("aten::_upsample_nearest_exact2d")
 
 # _upsample_nearest_exact2d: default, vec, out
 def _upsample_nearest_exact2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 4:
+            return _upsample_nearest_exact2d_default(*args)
     return __upsample_nearest_exact2d.call(args, kwargs)
 
 
@@ -66054,6 +66354,14 @@ __upsample_nearest_exact3d = packet("aten::_upsample_nearest_exact3d")
 
 # _upsample_nearest_exact3d: default, vec, out
 def _upsample_nearest_exact3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact3d_default(*args)
+        if 4 <= count <= 5:
+            return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d.call(args, kwargs)
 
 
@@ -66064,6 +66372,12 @@ _upsample_linear1d = packet("aten::upsample_linear1d")
 
 # upsample_linear1d: default, vec, out
 def upsample_linear1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_linear1d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_linear1d_default(*args)
     return _upsample_linear1d.call(args, kwargs)
 
 
@@ -66074,6 +66388,14 @@ _upsample_bilinear2d = packet("aten::upsample_bilinear2d")
 
 # upsample_bilinear2d: default, vec, out
 def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bilinear2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bilinear2d_default(*args)
+        if count == 5:
+            return upsample_bilinear2d_default(*args)
     return _upsample_bilinear2d.call(args, kwargs)
 
 
@@ -66084,6 +66406,14 @@ _upsample_trilinear3d = packet("aten::upsample_trilinear3d")
 
 # upsample_trilinear3d: default, vec, out
 def upsample_trilinear3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_trilinear3d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_trilinear3d_default(*args)
+        if 5 <= count <= 6:
+            return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d.call(args, kwargs)
 
 
@@ -66094,6 +66424,14 @@ _upsample_bicubic2d = packet("aten::upsample_bicubic2d")
 
 # upsample_bicubic2d: default, vec, out
 def upsample_bicubic2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bicubic2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bicubic2d_default(*args)
+        if count == 5:
+            return upsample_bicubic2d_default(*args)
     return _upsample_bicubic2d.call(args, kwargs)
 
 
@@ -66291,6 +66629,12 @@ _arange = packet("aten::arange")
 
 # arange: default, start, start_step, out, start_out
 def arange(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return arange_default(*args)
+        if count == 3:
+            return arange_start_step(*args)
     return _arange.call(args, kwargs)
 
 
@@ -66381,6 +66725,12 @@ _eye = packet("aten::eye")
 
 # eye: default, m, out, m_out
 def eye(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return eye_default(*args)
+        if count == 2:
+            return eye_m(*args)
     return _eye.call(args, kwargs)
 
 
@@ -66712,6 +67062,10 @@ _rand_like = packet("aten::rand_like")
 
 # rand_like: default, generator, out
 def rand_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_like_default(*args)
     return _rand_like.call(args, kwargs)
 
 
@@ -66722,6 +67076,10 @@ _randn_like = packet("aten::randn_like")
 
 # randn_like: default, generator, out
 def randn_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_like_default(*args)
     return _randn_like.call(args, kwargs)
 
 
@@ -66732,6 +67090,12 @@ _randint_like = packet("aten::randint_like")
 
 # randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
 def randint_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return randint_like_default(*args)
+        if count == 3:
+            return randint_like_low_dtype(*args)
     return _randint_like.call(args, kwargs)
 
 
@@ -66752,6 +67116,12 @@ _hann_window = packet("aten::hann_window")
 
 # hann_window: default, periodic
 def hann_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hann_window_default(*args)
+        if count == 2:
+            return hann_window_periodic(*args)
     return _hann_window.call(args, kwargs)
 
 
@@ -66762,6 +67132,16 @@ _hamming_window = packet("aten::hamming_window")
 
 # hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hamming_window_default(*args)
+        if count == 2:
+            return hamming_window_periodic(*args)
+        if count == 3:
+            return hamming_window_periodic_alpha(*args)
+        if count == 4:
+            return hamming_window_periodic_alpha_beta(*args)
     return _hamming_window.call(args, kwargs)
 
 
@@ -66772,6 +67152,12 @@ _bartlett_window = packet("aten::bartlett_window")
 
 # bartlett_window: default, periodic
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bartlett_window_default(*args)
+        if count == 2:
+            return bartlett_window_periodic(*args)
     return _bartlett_window.call(args, kwargs)
 
 
@@ -66782,6 +67168,12 @@ _blackman_window = packet("aten::blackman_window")
 
 # blackman_window: default, periodic
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return blackman_window_default(*args)
+        if count == 2:
+            return blackman_window_periodic(*args)
     return _blackman_window.call(args, kwargs)
 
 
@@ -66792,6 +67184,14 @@ _kaiser_window = packet("aten::kaiser_window")
 
 # kaiser_window: default, periodic, beta
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return kaiser_window_default(*args)
+        if count == 2:
+            return kaiser_window_periodic(*args)
+        if count == 3:
+            return kaiser_window_beta(*args)
     return _kaiser_window.call(args, kwargs)
 
 
@@ -66923,6 +67323,12 @@ _to = packet("aten::to")
 
 # to: dtype_layout, device, dtype, other
 def to(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return to_dtype_layout(*args)
+        if count == 6:
+            return to_device(*args)
     return _to.call(args, kwargs)
 
 
@@ -66941,6 +67347,10 @@ _rand = packet("aten::rand")
 def rand(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_default(*args)
     return _rand.call(args, kwargs)
 
 
@@ -66953,6 +67363,10 @@ _randn = packet("aten::randn")
 def randn(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_default(*args)
     return _randn.call(args, kwargs)
 
 
@@ -66963,6 +67377,12 @@ _randint = packet("aten::randint")
 
 # randint: default, generator, low, low_generator, out, generator_out, low_out, low_generator_out
 def randint(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return randint_default(*args)
+        if count == 3:
+            return randint_low(*args)
     return _randint.call(args, kwargs)
 
 
@@ -66973,6 +67393,10 @@ _randperm = packet("aten::randperm")
 
 # randperm: default, generator, out, generator_out
 def randperm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
     return _randperm.call(args, kwargs)
 
 
@@ -66998,6 +67422,12 @@ _normal = packet("aten::normal")
 # normal: out, Tensor_float, Tensor_float_out, float_Tensor, float_Tensor_out, Tensor_Tensor, Tensor_Tensor_out,
 #     float_float, float_float_out
 def normal(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return normal_Tensor_float(*args)
+        if count == 3:
+            return normal_float_float(*args)
     return _normal.call(args, kwargs)
 
 
@@ -67162,6 +67592,10 @@ _bernoulli = packet("aten::bernoulli")
 
 # bernoulli: default, p, float_out, Tensor, out, Tensor_out
 def bernoulli(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli_default(*args)
     return _bernoulli.call(args, kwargs)
 
 
@@ -67172,6 +67606,10 @@ _bernoulli_ = packet("aten::bernoulli_")
 
 # bernoulli_: float, Tensor
 def bernoulli_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli__float(*args)
     return _bernoulli_.call(args, kwargs)
 
 
@@ -67616,6 +68054,10 @@ _round_ = packet("aten::round_")
 
 # round_: default, decimals
 def round_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
     return _round_.call(args, kwargs)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.schema import SchemaKind
+from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
 from opwright_codegen.types import BaseType, Type
 from opwright_codegen.views import (
@@ -21,22 +22,15 @@ from opwright_codegen.views import (
     tuple_text,
 )
 
-__all__ = ["Branch", "Packet", "packet_view"]
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Another overload of a merged packet: the line that tests for it, and the statement that calls its stub."""
-
-    test: str
-    call: str
+__all__ = ["Packet", "packet_view"]
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
     """All overloads of a name. `alias`: one stub serves. `lookup`: merged, straight-line for the first overload, which
     is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime. `arrays`
-    tests for plain arrays before that."""
+    tests for plain arrays before that. Else `counted` is what their number, and the type of one, say about positional
+    arguments."""
 
     construction: str
     assignment: str
@@ -51,6 +45,7 @@ class Packet:
     elsewhere: str = ""
     branches: tuple[Branch, ...] = ()
     resolve: str = ""
+    counted: tuple[Branch, ...] = ()
     lookup: Lookup | None = None
 
 
@@ -70,9 +65,15 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
         return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
-    packing = _generic_packing(group, view.builtins)
     return Packet(
-        construction, assignment, names.function, names.packet, signature=text, comment=comment, packing=packing
+        construction,
+        assignment,
+        names.function,
+        names.packet,
+        signature=text,
+        comment=comment,
+        packing=_generic_packing(group, view.builtins),
+        counted=tuple(counted_branches(group, view.builtins)),
     )
 
 
