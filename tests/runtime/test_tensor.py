@@ -244,13 +244,3 @@ def test_recorded_results_do_not_copy() -> None:
     for copier in (copy.deepcopy, copy.copy, pickle.dumps):
         with pytest.raises(RuntimeError, match="detach"):
             copier(x)
-
-
-def test_to_takes_a_device_first() -> None:
-    x = opwright.ones(2, 3)
-    assert x.to("cpu") is x.to(opwright.device("cpu")) is x
-    assert x.to("cpu", opwright.float64).dtype == opwright.float64
-    assert x.to("float16").dtype == opwright.float16
-    assert x.to("cpu", copy=True) is not x
-    with pytest.raises(opwright.ArgumentError, match="nonsense"):
-        x.to("nonsense")
