@@ -85,9 +85,17 @@ def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: boo
         check_positions(index, self.size, RuntimeError)
         return xp.take(self.reshape(-1), index.reshape(-1)).reshape(index.shape)
     check_positions(index, self.shape[dim], RuntimeError)
-    dim %= self.ndim
-    part = self[tuple([slice(None) if i == dim else slice(index.shape[i]) for i in range(self.ndim)])]
-    return xp.take_along_axis(part, index, axis=dim)
+    return take_along(xp, self, index, dim)
+
+
+def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
+    """`take_along_axis` without its checks: of dimensions other than `dim`, `index` may have fewer places."""
+    if self.ndim == 1:
+        return self[index]
+    ndim = self.ndim
+    places = [xp.arange(size).reshape(-1, *(1,) * (ndim - 1 - i)) for i, size in enumerate(index.shape)]
+    places[dim] = index
+    return self[tuple(places)]
 
 
 def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:

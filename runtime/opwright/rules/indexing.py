@@ -14,6 +14,8 @@ from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
 
 _indexed = Forms()
+_selected = Forms()
+_gathered = Forms()
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
@@ -146,6 +148,12 @@ def _check_mask(self: Any, mask: Any, dim: int) -> None:
 
 def index_select(self: Any, dim: int, index: Any) -> Plan:
     """The slices of `dim` that a 1-d index names, in its order; contiguous."""
+    key = (self.shape, self.dtype, dim, index.shape, index.dtype)
+    form = _selected.get(key)
+    return Plan(_selected.keep(key, _selected_form(self, dim, index)) if form is None else form, (self, index))
+
+
+def _selected_form(self: Any, dim: int, index: Any) -> Form:
     dim = layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -155,13 +163,18 @@ def index_select(self: Any, dim: int, index: Any) -> Plan:
     if not self.ndim and length != 1:
         raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
     shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, index))
+    return Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
 
 
 def gather(self: Any, dim: int, index: Any) -> Plan:
     """The elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
-    dim = layouts.wrap_dim(dim, self.ndim)
-    if 0 not in index.shape:
-        check_index_dtype("gather", index)
-        check_index_fits(index, self, "input", dim)
-    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))
+    key = (self.shape, self.dtype, dim, index.shape, index.dtype)
+    form = _gathered.get(key)
+    if form is None:
+        dim = layouts.wrap_dim(dim, self.ndim)
+        if 0 not in index.shape:
+            check_index_dtype("gather", index)
+            check_index_fits(index, self, "input", dim)
+        form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
+        _gathered.keep(key, form)
+    return Plan(form, (self, index))
