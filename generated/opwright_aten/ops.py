@@ -16193,7 +16193,7 @@ __unique2 = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:147",
+    where="sorting.yaml:148",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16242,7 +16242,7 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:154",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16287,7 +16287,7 @@ _unique_consecutive = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:157",
+    where="sorting.yaml:160",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16329,7 +16329,7 @@ _unique_dim_consecutive = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:162",
+    where="sorting.yaml:166",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16380,7 +16380,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:172",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16441,7 +16441,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16491,7 +16491,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:184",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16526,7 +16526,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16562,7 +16562,7 @@ _bincount = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:191",
+    where="sorting.yaml:196",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16596,7 +16596,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16641,7 +16641,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:204",
+    where="sorting.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16705,7 +16705,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:208",
+    where="sorting.yaml:214",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16772,7 +16772,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:214",
+    where="sorting.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16837,7 +16837,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:218",
+    where="sorting.yaml:224",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23809,7 +23809,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:78",
+    where="shapes.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23850,7 +23850,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:81",
+    where="shapes.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23892,7 +23892,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:86",
+    where="shapes.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23923,7 +23923,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:90",
+    where="shapes.yaml:91",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23953,7 +23953,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:94",
+    where="shapes.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23984,7 +23984,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:98",
+    where="shapes.yaml:99",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24014,7 +24014,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:102",
+    where="shapes.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24043,7 +24043,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:104",
+    where="shapes.yaml:105",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24071,7 +24071,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:106",
+    where="shapes.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24100,7 +24100,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:108",
+    where="shapes.yaml:109",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24128,7 +24128,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:110",
+    where="shapes.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24157,7 +24157,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:114",
+    where="shapes.yaml:115",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24185,7 +24185,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:118",
+    where="shapes.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24214,7 +24214,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:120",
+    where="shapes.yaml:121",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24242,7 +24242,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:122",
+    where="shapes.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24271,7 +24271,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:124",
+    where="shapes.yaml:125",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24299,7 +24299,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24327,7 +24327,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:133",
+    where="shapes.yaml:134",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24356,7 +24356,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:135",
+    where="shapes.yaml:136",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24386,7 +24386,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:137",
+    where="shapes.yaml:138",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24414,7 +24414,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:141",
+    where="shapes.yaml:142",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24448,7 +24448,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:146",
+    where="shapes.yaml:147",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24481,7 +24481,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:149",
+    where="shapes.yaml:150",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24513,7 +24513,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:151",
+    where="shapes.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24545,7 +24545,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24591,7 +24591,7 @@ _tril_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:161",
+    where="shapes.yaml:162",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24649,7 +24649,7 @@ _triu_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:166",
+    where="shapes.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24704,7 +24704,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:173",
+    where="shapes.yaml:174",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24749,7 +24749,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:181",
+    where="shapes.yaml:182",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24783,7 +24783,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:188",
+    where="shapes.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24825,7 +24825,7 @@ _as_strided_scatter = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:195",
+    where="shapes.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24867,7 +24867,7 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:202",
+    where="shapes.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24901,7 +24901,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:209",
+    where="shapes.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24933,7 +24933,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:216",
+    where="shapes.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24965,7 +24965,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:223",
+    where="shapes.yaml:224",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24997,7 +24997,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:230",
+    where="shapes.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25029,7 +25029,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:237",
+    where="shapes.yaml:238",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25061,7 +25061,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:244",
+    where="shapes.yaml:245",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25093,7 +25093,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:251",
+    where="shapes.yaml:252",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25127,7 +25127,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:254",
+    where="shapes.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25163,7 +25163,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:257",
+    where="shapes.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -48892,7 +48892,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:172",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48956,7 +48956,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49018,7 +49018,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:184",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49067,7 +49067,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:190",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49112,7 +49112,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:197",
+    where="sorting.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50286,7 +50286,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50315,7 +50315,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50361,7 +50361,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:173",
+    where="shapes.yaml:174",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -50410,7 +50410,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:181",
+    where="shapes.yaml:182",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50452,7 +50452,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:188",
+    where="shapes.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50497,7 +50497,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:202",
+    where="shapes.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50532,7 +50532,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:209",
+    where="shapes.yaml:210",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50565,7 +50565,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:216",
+    where="shapes.yaml:217",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50598,7 +50598,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:223",
+    where="shapes.yaml:224",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50631,7 +50631,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:230",
+    where="shapes.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50664,7 +50664,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:237",
+    where="shapes.yaml:238",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50697,7 +50697,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:244",
+    where="shapes.yaml:245",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

@@ -85,23 +85,35 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
             return error
 
 
-def concrete(value: Any) -> Any:
+def concrete(value: Any, unbacked: dict[str, int]) -> Any:
     """A size at the values of its symbols."""
     if not is_symbolic(value):
         return value
-    return value.env.evaluate(value, {name: symbol.hint for name, symbol in value.env.symbols.items()})
+    hints = {name: symbol.hint for name, symbol in value.env.symbols.items()}
+    return value.env.evaluate(value, {**hints, **unbacked})
 
 
-def facts(result: Any, given: list[opwright.Tensor]) -> Any:
+def sizes_found(fakes: Any, reals: Any) -> dict[str, int]:
+    """What the unbacked sizes of fake results turned out to be."""
+    pairs = zip(tensors_in([fakes]), tensors_in([reals]), strict=False)
+    sizes = [pair for fake, real in pairs for pair in zip(fake.shape, real.shape, strict=False)]
+    return {str(size): found for size, found in sizes if is_symbolic(size) and str(size).startswith("u")}
+
+
+def facts(result: Any, given: list[opwright.Tensor], unbacked: dict[str, int]) -> Any:
     """What is known without data: layout, dtype, device, which argument it is and whose memory it shares."""
+
+    def known(sizes: Any) -> tuple[Any, ...]:
+        return tuple(concrete(size, unbacked) for size in sizes)
+
     if isinstance(result, opwright.Tensor):
         shares = [i for i, each in enumerate(given) if each.untyped_storage() is result.untyped_storage()]
         same = [i for i, each in enumerate(given) if each is result]
-        sizes = tuple(map(concrete, result.shape)), tuple(map(concrete, result.stride()))
-        return (*sizes, concrete(result.storage_offset()), result.dtype, result.device, same, shares)
+        offset = concrete(result.storage_offset(), unbacked)
+        return (known(result.shape), known(result.stride()), offset, result.dtype, result.device, same, shares)
     if isinstance(result, list | tuple):
-        return [facts(item, given) for item in result]
-    return concrete(result)
+        return [facts(item, given, unbacked) for item in result]
+    return concrete(result, unbacked)
 
 
 def without_writing(value: np.ndarray) -> np.ndarray:
@@ -143,7 +155,8 @@ def difference(name: str, one: Sample, mode: FakeTensorMode, outs: dict[str, Any
         return f"fake raises {type(found).__name__}: {str(found)[:300]}"
     if isinstance(real, Exception):
         return None if depends_on_data(name, real) else f"real raises {type(real).__name__}: {str(real)[:200]}"
-    mine, wanted = facts(found, given_fake), facts(real, given_real)
+    unbacked = sizes_found(found, real)
+    mine, wanted = facts(found, given_fake, unbacked), facts(real, given_real, unbacked)
     return None if mine == wanted else f"fake {mine}, real {wanted}"
 
 
