@@ -75,7 +75,8 @@ def _rows(self: Array, dim: int) -> Array:
 def checked_dim(self: Array, dim: int) -> int:
     """The dimension, counted from the first.
 
-    Raises IndexError where there is none, RuntimeError where its slices have no elements, DispatchError for complex ones.
+    Raises IndexError where there is none, RuntimeError where its slices have no elements, DispatchError for complex
+    ones.
     """
     check_ordered(self)
     if not self.ndim:
