@@ -507,11 +507,6 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
-    "new_empty",
-    "new_empty_strided",
-    "new_full",
-    "new_ones",
-    "new_zeros",
     "nextafter",
     "nextafter_",
     "nll_loss",
@@ -1182,7 +1177,7 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1216,7 +1211,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:98",
+    where="pointwise.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1246,7 +1241,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:102",
+    where="pointwise.yaml:100",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1277,7 +1272,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:106",
+    where="pointwise.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1307,7 +1302,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1339,7 +1334,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1369,7 +1364,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1401,7 +1396,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1433,7 +1428,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:139",
+    where="pointwise.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1463,7 +1458,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:143",
+    where="pointwise.yaml:141",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1494,7 +1489,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:147",
+    where="pointwise.yaml:145",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1524,7 +1519,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:153",
+    where="pointwise.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1556,7 +1551,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:157",
+    where="pointwise.yaml:155",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1589,7 +1584,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:161",
+    where="pointwise.yaml:159",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1621,7 +1616,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1653,7 +1648,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1683,7 +1678,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1713,7 +1708,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1743,7 +1738,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1777,7 +1772,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1816,7 +1811,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1846,7 +1841,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1878,7 +1873,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1908,7 +1903,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1938,7 +1933,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1968,7 +1963,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1998,7 +1993,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2030,7 +2025,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2060,7 +2055,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2090,7 +2085,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2120,7 +2115,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2150,7 +2145,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2180,7 +2175,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2210,7 +2205,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2242,7 +2237,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2272,7 +2267,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2304,7 +2299,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2334,7 +2329,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2366,7 +2361,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2397,7 +2392,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2430,7 +2425,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2462,7 +2457,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2492,7 +2487,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:362",
+    where="pointwise.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2523,7 +2518,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:365",
+    where="pointwise.yaml:363",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2553,7 +2548,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:367",
+    where="pointwise.yaml:365",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2583,7 +2578,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:370",
+    where="pointwise.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2616,7 +2611,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:373",
+    where="pointwise.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2648,7 +2643,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:375",
+    where="pointwise.yaml:373",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2680,7 +2675,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:378",
+    where="pointwise.yaml:376",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2713,7 +2708,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:380",
+    where="pointwise.yaml:378",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2745,7 +2740,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2775,7 +2770,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:389",
+    where="pointwise.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2807,7 +2802,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:394",
+    where="pointwise.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2839,7 +2834,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="pointwise.yaml:400",
+    where="pointwise.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2873,7 +2868,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2903,7 +2898,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2933,7 +2928,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2963,7 +2958,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2993,7 +2988,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3023,7 +3018,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3053,7 +3048,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3083,7 +3078,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3113,7 +3108,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3143,7 +3138,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3173,7 +3168,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3203,7 +3198,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3233,7 +3228,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3263,7 +3258,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3293,7 +3288,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3323,7 +3318,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3353,7 +3348,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3383,7 +3378,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3413,7 +3408,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3444,7 +3439,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3476,7 +3471,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3506,7 +3501,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3536,7 +3531,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3566,7 +3561,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3596,7 +3591,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3626,7 +3621,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3656,7 +3651,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3686,7 +3681,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3716,7 +3711,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3746,7 +3741,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3776,7 +3771,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3806,7 +3801,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3836,7 +3831,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3866,7 +3861,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3896,7 +3891,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3926,7 +3921,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3956,7 +3951,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3986,7 +3981,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4027,7 +4022,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4057,7 +4052,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4087,7 +4082,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4117,7 +4112,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:694",
+    where="pointwise.yaml:692",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4147,7 +4142,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4177,7 +4172,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:707",
+    where="pointwise.yaml:705",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4207,7 +4202,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:710",
+    where="pointwise.yaml:708",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4237,7 +4232,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:713",
+    where="pointwise.yaml:711",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4267,7 +4262,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:719",
+    where="pointwise.yaml:717",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4298,7 +4293,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:725",
+    where="pointwise.yaml:723",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4328,7 +4323,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:730",
+    where="pointwise.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4358,7 +4353,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:733",
+    where="pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4388,7 +4383,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:736",
+    where="pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4418,7 +4413,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:739",
+    where="pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4448,7 +4443,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4478,7 +4473,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4508,7 +4503,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4539,7 +4534,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4571,7 +4566,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:767",
+    where="pointwise.yaml:765",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4601,7 +4596,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:772",
+    where="pointwise.yaml:770",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4632,7 +4627,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:777",
+    where="pointwise.yaml:775",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4662,7 +4657,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4692,7 +4687,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4722,7 +4717,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4752,7 +4747,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:803",
+    where="pointwise.yaml:801",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4782,7 +4777,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4812,7 +4807,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4844,7 +4839,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4876,7 +4871,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4906,7 +4901,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4938,7 +4933,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4970,7 +4965,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5000,7 +4995,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5032,7 +5027,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5064,7 +5059,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5094,7 +5089,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5126,7 +5121,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5158,7 +5153,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5188,7 +5183,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5220,7 +5215,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5252,7 +5247,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5282,7 +5277,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5314,7 +5309,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5344,7 +5339,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5376,7 +5371,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5406,7 +5401,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5436,7 +5431,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5466,7 +5461,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5496,7 +5491,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5528,7 +5523,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5558,7 +5553,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5590,7 +5585,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5620,7 +5615,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5652,7 +5647,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5682,7 +5677,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5714,7 +5709,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5744,7 +5739,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5776,7 +5771,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5806,7 +5801,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5839,7 +5834,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5880,7 +5875,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5923,7 +5918,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5971,7 +5966,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1064",
+    where="pointwise.yaml:1062",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6013,7 +6008,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1067",
+    where="pointwise.yaml:1065",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6049,7 +6044,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1073",
+    where="pointwise.yaml:1071",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6509,7 +6504,7 @@ _mvlgamma_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:88",
+    where="special.yaml:90",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6541,7 +6536,7 @@ _special_zeta_default = declare(
     "aten::special_zeta",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:90",
+    where="special.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6571,7 +6566,7 @@ _special_zeta_self_scalar = declare(
     "aten::special_zeta.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:96",
+    where="special.yaml:98",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6603,7 +6598,7 @@ _special_zeta_other_scalar = declare(
     "aten::special_zeta.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:102",
+    where="special.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6635,7 +6630,7 @@ _i0_default = declare(
     "aten::i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:110",
+    where="special.yaml:112",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6665,7 +6660,7 @@ _special_i0e_default = declare(
     "aten::special_i0e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:117",
+    where="special.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6695,7 +6690,7 @@ _special_i1_default = declare(
     "aten::special_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:123",
+    where="special.yaml:125",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6725,7 +6720,7 @@ _special_i1e_default = declare(
     "aten::special_i1e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:129",
+    where="special.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6755,7 +6750,7 @@ _special_modified_bessel_i0_default = declare(
     "aten::special_modified_bessel_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:135",
+    where="special.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6785,7 +6780,7 @@ _special_modified_bessel_i1_default = declare(
     "aten::special_modified_bessel_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:141",
+    where="special.yaml:143",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6815,7 +6810,7 @@ _logit_default = declare(
     "aten::logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:149",
+    where="special.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6847,7 +6842,7 @@ _sinc_default = declare(
     "aten::sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:156",
+    where="special.yaml:158",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6877,7 +6872,7 @@ _special_entr_default = declare(
     "aten::special_entr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:163",
+    where="special.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6907,7 +6902,7 @@ _xlogy_Tensor = declare(
     "aten::xlogy.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:169",
+    where="special.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6937,7 +6932,7 @@ _xlogy__Tensor = declare(
     "aten::xlogy_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:173",
+    where="special.yaml:175",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -6968,7 +6963,7 @@ _xlogy_OutTensor = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:177",
+    where="special.yaml:179",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6998,7 +6993,7 @@ _xlogy_Scalar_Self = declare(
     "aten::xlogy.Scalar_Self",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:183",
+    where="special.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7031,7 +7026,7 @@ _xlogy_OutScalar_Self = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:186",
+    where="special.yaml:188",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7063,7 +7058,7 @@ _xlogy_Scalar_Other = declare(
     "aten::xlogy.Scalar_Other",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:192",
+    where="special.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7095,7 +7090,7 @@ _xlogy__Scalar_Other = declare(
     "aten::xlogy_.Scalar_Other",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:196",
+    where="special.yaml:198",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -7128,7 +7123,7 @@ _xlogy_OutScalar_Other = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:200",
+    where="special.yaml:202",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7160,7 +7155,7 @@ _special_xlog1py_default = declare(
     "aten::special_xlog1py",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:206",
+    where="special.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7190,7 +7185,7 @@ _special_xlog1py_self_scalar = declare(
     "aten::special_xlog1py.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:212",
+    where="special.yaml:214",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7222,7 +7217,7 @@ _special_xlog1py_other_scalar = declare(
     "aten::special_xlog1py.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:218",
+    where="special.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7254,7 +7249,7 @@ _special_erf_default = declare(
     "aten::special_erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:226",
+    where="special.yaml:228",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7285,7 +7280,7 @@ _special_erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:230",
+    where="special.yaml:232",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7315,7 +7310,7 @@ _special_erfc_default = declare(
     "aten::special_erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:234",
+    where="special.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7346,7 +7341,7 @@ _special_erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:238",
+    where="special.yaml:240",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7376,7 +7371,7 @@ _special_erfinv_default = declare(
     "aten::special_erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:242",
+    where="special.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7407,7 +7402,7 @@ _special_erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:246",
+    where="special.yaml:248",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7437,7 +7432,7 @@ _special_gammaln_default = declare(
     "aten::special_gammaln",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:250",
+    where="special.yaml:252",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7468,7 +7463,7 @@ _special_gammaln_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:254",
+    where="special.yaml:256",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7498,7 +7493,7 @@ _special_digamma_default = declare(
     "aten::special_digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:258",
+    where="special.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7529,7 +7524,7 @@ _special_digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:262",
+    where="special.yaml:264",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7559,7 +7554,7 @@ _special_psi_default = declare(
     "aten::special_psi",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:266",
+    where="special.yaml:268",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7590,7 +7585,7 @@ _special_psi_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:270",
+    where="special.yaml:272",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7620,7 +7615,7 @@ _special_polygamma_default = declare(
     "aten::special_polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="special.yaml:274",
+    where="special.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7653,7 +7648,7 @@ _special_polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:278",
+    where="special.yaml:280",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7685,7 +7680,7 @@ _special_multigammaln_default = declare(
     "aten::special_multigammaln",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="special.yaml:282",
+    where="special.yaml:284",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7718,7 +7713,7 @@ _special_multigammaln_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:286",
+    where="special.yaml:288",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7750,7 +7745,7 @@ _special_i0_default = declare(
     "aten::special_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:290",
+    where="special.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7781,7 +7776,7 @@ _special_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:294",
+    where="special.yaml:296",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7811,7 +7806,7 @@ _special_logit_default = declare(
     "aten::special_logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:298",
+    where="special.yaml:300",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7844,7 +7839,7 @@ _special_logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:302",
+    where="special.yaml:304",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7876,7 +7871,7 @@ _special_sinc_default = declare(
     "aten::special_sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:306",
+    where="special.yaml:308",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7907,7 +7902,7 @@ _special_sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:310",
+    where="special.yaml:312",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7937,7 +7932,7 @@ _special_expit_default = declare(
     "aten::special_expit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:314",
+    where="special.yaml:316",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7968,7 +7963,7 @@ _special_expit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:318",
+    where="special.yaml:320",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7998,7 +7993,7 @@ _special_exp2_default = declare(
     "aten::special_exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:322",
+    where="special.yaml:324",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8029,7 +8024,7 @@ _special_exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:326",
+    where="special.yaml:328",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8059,7 +8054,7 @@ _special_expm1_default = declare(
     "aten::special_expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:330",
+    where="special.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8090,7 +8085,7 @@ _special_expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:334",
+    where="special.yaml:336",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8120,7 +8115,7 @@ _special_log1p_default = declare(
     "aten::special_log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:338",
+    where="special.yaml:340",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8151,7 +8146,7 @@ _special_log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:342",
+    where="special.yaml:344",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8181,7 +8176,7 @@ _special_xlogy_default = declare(
     "aten::special_xlogy",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:346",
+    where="special.yaml:348",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8212,7 +8207,7 @@ _special_xlogy_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:350",
+    where="special.yaml:352",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8242,7 +8237,7 @@ _special_xlogy_self_scalar = declare(
     "aten::special_xlogy.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:354",
+    where="special.yaml:356",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8275,7 +8270,7 @@ _special_xlogy_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:358",
+    where="special.yaml:360",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8307,7 +8302,7 @@ _special_xlogy_other_scalar = declare(
     "aten::special_xlogy.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:362",
+    where="special.yaml:364",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8340,7 +8335,7 @@ _special_xlogy_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:366",
+    where="special.yaml:368",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8373,7 +8368,7 @@ _special_round_default = declare(
     "(Tensor self, *, int decimals=0) -> Tensor",
     (("self", "Tensor"), ("decimals", "int", 0)),
     kwarg_only=1,
-    where="special.yaml:370",
+    where="special.yaml:372",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8406,7 +8401,7 @@ _special_round_out = declare(
     "(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int", 0), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:374",
+    where="special.yaml:376",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8438,7 +8433,7 @@ _special_softmax = declare(
     "aten::special_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="special.yaml:378",
+    where="special.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8473,7 +8468,7 @@ _special_log_softmax = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="special.yaml:382",
+    where="special.yaml:384",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11800,7 +11795,7 @@ def sum_dim_IntList(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_dim_IntList.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
     if dtype is not None:
@@ -11979,7 +11974,7 @@ def mean_dim(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
     if dtype is not None:
@@ -12015,7 +12010,7 @@ _amax_default = declare(
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -12049,7 +12044,7 @@ _amin_default = declare(
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -12877,7 +12872,7 @@ _var_dim = declare(
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12921,7 +12916,7 @@ def var_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12964,7 +12959,7 @@ def var_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13032,7 +13027,7 @@ _std_dim = declare(
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13076,7 +13071,7 @@ def std_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13119,7 +13114,7 @@ def std_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13162,7 +13157,7 @@ def nansum_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -13205,7 +13200,7 @@ def nanmean_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -13256,7 +13251,7 @@ def nanmean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
     if dtype is not None:
@@ -13358,7 +13353,7 @@ _logsumexp_default = declare(
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13392,7 +13387,7 @@ _special_logsumexp_default = declare(
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13427,7 +13422,7 @@ _special_logsumexp_out = declare(
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -13575,7 +13570,7 @@ def linalg_vector_norm_default(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -13679,7 +13674,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int] | int,
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim.convert(3, keepdim)
     modes = active_modes()
@@ -13723,7 +13718,7 @@ def norm_ScalarOpt_dim_dtype(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim_dtype.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim_dtype.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
     dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
@@ -13776,7 +13771,7 @@ def norm_dtype_out(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_dtype_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_dtype_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
     dtype = _norm_dtype_out.convert(4, dtype)
@@ -13811,7 +13806,7 @@ _frobenius_norm_dim = declare(
 # frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def frobenius_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -13846,7 +13841,7 @@ _frobenius_norm_out = declare(
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_out.convert(2, keepdim)
     modes = active_modes()
@@ -13982,7 +13977,7 @@ def var_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14025,7 +14020,7 @@ def var_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -14098,7 +14093,7 @@ def std_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14141,7 +14136,7 @@ def std_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -15109,7 +15104,7 @@ _msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:40",
+    where="sorting.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15135,6 +15130,37 @@ def msort_default(self: Tensor) -> Tensor:
 
 _msort_default.stub = msort_default
 
+_msort_out = declare(
+    "aten::msort.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="sorting.yaml:42",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _msort_out.table[ARRAYS]
+        except KeyError:
+            return _msort_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _msort_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _msort_out.call(self, out)
+    return kernel(self, out)
+
+
+_msort_out.stub = msort_out
+
 
 class topk_default_result(NamedTuple):
     values: Tensor
@@ -15147,7 +15173,7 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="sorting.yaml:46",
+    where="sorting.yaml:44",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15204,7 +15230,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:50",
+    where="sorting.yaml:48",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15261,7 +15287,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:56",
+    where="sorting.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15315,7 +15341,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:60",
+    where="sorting.yaml:58",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15361,7 +15387,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:66",
+    where="sorting.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15399,7 +15425,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:73",
+    where="sorting.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15444,7 +15470,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:77",
+    where="sorting.yaml:75",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15487,7 +15513,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:85",
+    where="sorting.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15525,7 +15551,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:92",
+    where="sorting.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15570,7 +15596,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:96",
+    where="sorting.yaml:94",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15621,7 +15647,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:104",
+    where="sorting.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15666,7 +15692,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:108",
+    where="sorting.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15716,7 +15742,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:116",
+    where="sorting.yaml:114",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15768,7 +15794,7 @@ _quantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:119",
+    where="sorting.yaml:117",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15820,7 +15846,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:121",
+    where="sorting.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15861,6 +15887,62 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -15872,7 +15954,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:127",
+    where="sorting.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15924,7 +16006,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:130",
+    where="sorting.yaml:131",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15976,7 +16058,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:132",
+    where="sorting.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16017,83 +16099,139 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
-__unique_default = declare(
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:138",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
+__unique = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:138",
+    where="sorting.yaml:142",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique_default(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique_default.convert(1, sorted)
+        sorted = __unique.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique_default.convert(2, return_inverse)
+        return_inverse = __unique.convert(2, return_inverse)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique_default.table[ARRAYS]
+            kernel = __unique.table[ARRAYS]
         except KeyError:
-            return __unique_default.call(self, sorted, return_inverse)
+            return __unique.call(self, sorted, return_inverse)
         return kernel(self, sorted, return_inverse)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique_default.table[keys]
+        kernel = __unique.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique_default.call(self, sorted, return_inverse)
+        return __unique.call(self, sorted, return_inverse)
     return kernel(self, sorted, return_inverse)
 
 
-__unique_default.stub = _unique_default
+__unique.stub = _unique
 
-__unique2_default = declare(
+__unique2 = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:144",
+    where="sorting.yaml:147",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2_default(
+def _unique2(
     self: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique2_default.convert(1, sorted)
+        sorted = __unique2.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique2_default.convert(2, return_inverse)
+        return_inverse = __unique2.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = __unique2_default.convert(3, return_counts)
+        return_counts = __unique2.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique2_default.table[ARRAYS]
+            kernel = __unique2.table[ARRAYS]
         except KeyError:
-            return __unique2_default.call(self, sorted, return_inverse, return_counts)
+            return __unique2.call(self, sorted, return_inverse, return_counts)
         return kernel(self, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique2_default.table[keys]
+        kernel = __unique2.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique2_default.call(self, sorted, return_inverse, return_counts)
+        return __unique2.call(self, sorted, return_inverse, return_counts)
     return kernel(self, sorted, return_inverse, return_counts)
 
 
-__unique2_default.stub = _unique2_default
+__unique2.stub = _unique2
 
-_unique_dim_default = declare(
+_unique_dim = declare(
     "aten::unique_dim",
     "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
@@ -16104,14 +16242,14 @@ _unique_dim_default = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:150",
+    where="sorting.yaml:152",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim_default(
+def unique_dim(
     self: Tensor,
     dim: int,
     sorted: bool = True,
@@ -16119,75 +16257,75 @@ def unique_dim_default(
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim_default.convert(1, dim)
+        dim = _unique_dim.convert(1, dim)
     if type(sorted) is not bool:
-        sorted = _unique_dim_default.convert(2, sorted)
+        sorted = _unique_dim.convert(2, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_default.convert(3, return_inverse)
+        return_inverse = _unique_dim.convert(3, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim_default.convert(4, return_counts)
+        return_counts = _unique_dim.convert(4, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim_default.table[ARRAYS]
+            kernel = _unique_dim.table[ARRAYS]
         except KeyError:
-            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+            return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
         return kernel(self, dim, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_default.table[keys]
+        kernel = _unique_dim.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+        return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
     return kernel(self, dim, sorted, return_inverse, return_counts)
 
 
-_unique_dim_default.stub = unique_dim_default
+_unique_dim.stub = unique_dim
 
-_unique_consecutive_default = declare(
+_unique_consecutive = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:156",
+    where="sorting.yaml:157",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive_default(
+def unique_consecutive(
     self: Tensor,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(return_inverse) is not bool:
-        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
+        return_inverse = _unique_consecutive.convert(1, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_consecutive_default.convert(2, return_counts)
+        return_counts = _unique_consecutive.convert(2, return_counts)
     if dim is not None and type(dim) is not int:
-        dim = _unique_consecutive_default.convert(3, dim)
+        dim = _unique_consecutive.convert(3, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_consecutive_default.table[ARRAYS]
+            kernel = _unique_consecutive.table[ARRAYS]
         except KeyError:
-            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+            return _unique_consecutive.call(self, return_inverse, return_counts, dim)
         return kernel(self, return_inverse, return_counts, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive_default.table[keys]
+        kernel = _unique_consecutive.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+        return _unique_consecutive.call(self, return_inverse, return_counts, dim)
     return kernel(self, return_inverse, return_counts, dim)
 
 
-_unique_consecutive_default.stub = unique_consecutive_default
+_unique_consecutive.stub = unique_consecutive
 
-_unique_dim_consecutive_default = declare(
+_unique_dim_consecutive = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
@@ -16198,36 +16336,36 @@ _unique_dim_consecutive_default = declare(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive_default(
+def unique_dim_consecutive(
     self: Tensor,
     dim: int,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim_consecutive_default.convert(1, dim)
+        dim = _unique_dim_consecutive.convert(1, dim)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
+        return_inverse = _unique_dim_consecutive.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
+        return_counts = _unique_dim_consecutive.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim_consecutive_default.table[ARRAYS]
+            kernel = _unique_dim_consecutive.table[ARRAYS]
         except KeyError:
-            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+            return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
         return kernel(self, dim, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive_default.table[keys]
+        kernel = _unique_dim_consecutive.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+        return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
     return kernel(self, dim, return_inverse, return_counts)
 
 
-_unique_dim_consecutive_default.stub = unique_dim_consecutive_default
+_unique_dim_consecutive.stub = unique_dim_consecutive
 
 _searchsorted_Tensor = declare(
     "aten::searchsorted.Tensor",
@@ -16242,7 +16380,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:168",
+    where="sorting.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16303,7 +16441,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:174",
+    where="sorting.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16353,7 +16491,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:180",
+    where="sorting.yaml:179",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16388,7 +16526,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:186",
+    where="sorting.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16420,25 +16558,25 @@ def bucketize_Scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 
 _bucketize_Scalar.stub = bucketize_Scalar
 
-_bincount_default = declare(
+_bincount = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:192",
+    where="sorting.yaml:191",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount_default(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if type(minlength) is not int:
-        minlength = _bincount_default.convert(2, minlength)
+        minlength = _bincount.convert(2, minlength)
     modes = active_modes()
     if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
         try:
-            kernel = _bincount_default.table[ARRAYS]
+            kernel = _bincount.table[ARRAYS]
         except KeyError:
-            return _bincount_default.call(self, weights, minlength)
+            return _bincount.call(self, weights, minlength)
         return kernel(self, weights, minlength)
     try:
         keys = self.keys
@@ -16446,19 +16584,19 @@ def bincount_default(self: Tensor, weights: Tensor | None = None, minlength: int
             keys |= weights.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _bincount_default.table[keys]
+        kernel = _bincount.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _bincount_default.call(self, weights, minlength)
+        return _bincount.call(self, weights, minlength)
     return kernel(self, weights, minlength)
 
 
-_bincount_default.stub = bincount_default
+_bincount.stub = bincount
 
 _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:199",
+    where="sorting.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16503,7 +16641,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:206",
+    where="sorting.yaml:204",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16567,7 +16705,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:210",
+    where="sorting.yaml:208",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16634,7 +16772,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:216",
+    where="sorting.yaml:214",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16699,7 +16837,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:220",
+    where="sorting.yaml:218",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16900,7 +17038,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
 
 _vdot_default.stub = vdot_default
 
-_matmul_default = declare(
+_matmul = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -16910,387 +17048,219 @@ _matmul_default = declare(
 
 
 # matmul(Tensor self, Tensor other) -> Tensor
-def matmul_default(self: Tensor, other: Tensor) -> Tensor:
+def matmul(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _matmul_default.table[ARRAYS]
+            kernel = _matmul.table[ARRAYS]
         except KeyError:
-            return _matmul_default.call(self, other)
+            return _matmul.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matmul_default.table[keys]
+        kernel = _matmul.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matmul_default.call(self, other)
+        return _matmul.call(self, other)
     return kernel(self, other)
 
 
-_matmul_default.stub = matmul_default
+_matmul.stub = matmul
 
-_matmul_out = declare(
-    "aten::matmul.out",
-    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:45",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _matmul_out.table[ARRAYS]
-        except KeyError:
-            return _matmul_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matmul_out.call(self, other, out)
-    return kernel(self, other, out)
-
-
-_matmul_out.stub = matmul_out
-
-_linalg_matmul_default = declare(
+_linalg_matmul = declare(
     "aten::linalg_matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:47",
+    where="linear_algebra.yaml:45",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
-def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_matmul_default.table[ARRAYS]
+            kernel = _linalg_matmul.table[ARRAYS]
         except KeyError:
-            return _linalg_matmul_default.call(self, other)
+            return _linalg_matmul.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul_default.table[keys]
+        kernel = _linalg_matmul.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul_default.call(self, other)
+        return _linalg_matmul.call(self, other)
     return kernel(self, other)
 
 
-_linalg_matmul_default.stub = linalg_matmul_default
+_linalg_matmul.stub = linalg_matmul
 
-_linalg_vecdot_default = declare(
+_linalg_vecdot = declare(
     "aten::linalg_vecdot",
     "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:53",
+    where="linear_algebra.yaml:50",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
-def linalg_vecdot_default(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     if type(dim) is not int:
-        dim = _linalg_vecdot_default.convert(2, dim)
+        dim = _linalg_vecdot.convert(2, dim)
     modes = active_modes()
     if type(x) is ndarray and type(y) is ndarray and modes is None:
         try:
-            kernel = _linalg_vecdot_default.table[ARRAYS]
+            kernel = _linalg_vecdot.table[ARRAYS]
         except KeyError:
-            return _linalg_vecdot_default.call(x, y, dim)
+            return _linalg_vecdot.call(x, y, dim)
         return kernel(x, y, dim)
     try:
         keys = x.keys | y.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot_default.table[keys]
+        kernel = _linalg_vecdot.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot_default.call(x, y, dim)
+        return _linalg_vecdot.call(x, y, dim)
     return kernel(x, y, dim)
 
 
-_linalg_vecdot_default.stub = linalg_vecdot_default
+_linalg_vecdot.stub = linalg_vecdot
 
-_linalg_vecdot_out = declare(
-    "aten::linalg_vecdot.out",
-    "(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
-    (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:57",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
-def linalg_vecdot_out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _linalg_vecdot_out.convert(2, dim)
-    modes = active_modes()
-    if type(x) is ndarray and type(y) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_vecdot_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_vecdot_out.call(x, y, dim, out)
-        return kernel(x, y, dim, out)
-    try:
-        keys = x.keys | y.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot_out.call(x, y, dim, out)
-    return kernel(x, y, dim, out)
-
-
-_linalg_vecdot_out.stub = linalg_vecdot_out
-
-_outer_default = declare(
+_outer = declare(
     "aten::outer",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:60",
+    where="linear_algebra.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
 
 # outer(Tensor self, Tensor vec2) -> Tensor
-def outer_default(self: Tensor, vec2: Tensor) -> Tensor:
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(vec2) is ndarray and modes is None:
         try:
-            kernel = _outer_default.table[ARRAYS]
+            kernel = _outer.table[ARRAYS]
         except KeyError:
-            return _outer_default.call(self, vec2)
+            return _outer.call(self, vec2)
         return kernel(self, vec2)
     try:
         keys = self.keys | vec2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _outer_default.table[keys]
+        kernel = _outer.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _outer_default.call(self, vec2)
+        return _outer.call(self, vec2)
     return kernel(self, vec2)
 
 
-_outer_default.stub = outer_default
+_outer.stub = outer
 
-_outer_out = declare(
-    "aten::outer.out",
-    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:63",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
-def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _outer_out.table[ARRAYS]
-        except KeyError:
-            return _outer_out.call(self, vec2, out)
-        return kernel(self, vec2, out)
-    try:
-        keys = self.keys | vec2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _outer_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _outer_out.call(self, vec2, out)
-    return kernel(self, vec2, out)
-
-
-_outer_out.stub = outer_out
-
-_ger_default = declare(
+_ger = declare(
     "aten::ger",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:65",
+    where="linear_algebra.yaml:57",
     tags=("pt2_compliant_tag",),
 )
 
 
 # ger(Tensor self, Tensor vec2) -> Tensor
-def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(vec2) is ndarray and modes is None:
         try:
-            kernel = _ger_default.table[ARRAYS]
+            kernel = _ger.table[ARRAYS]
         except KeyError:
-            return _ger_default.call(self, vec2)
+            return _ger.call(self, vec2)
         return kernel(self, vec2)
     try:
         keys = self.keys | vec2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _ger_default.table[keys]
+        kernel = _ger.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _ger_default.call(self, vec2)
+        return _ger.call(self, vec2)
     return kernel(self, vec2)
 
 
-_ger_default.stub = ger_default
+_ger.stub = ger
 
-_inner_default = declare(
+_inner = declare(
     "aten::inner",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:71",
+    where="linear_algebra.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
 
 # inner(Tensor self, Tensor other) -> Tensor
-def inner_default(self: Tensor, other: Tensor) -> Tensor:
+def inner(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _inner_default.table[ARRAYS]
+            kernel = _inner.table[ARRAYS]
         except KeyError:
-            return _inner_default.call(self, other)
+            return _inner.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _inner_default.table[keys]
+        kernel = _inner.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _inner_default.call(self, other)
+        return _inner.call(self, other)
     return kernel(self, other)
 
 
-_inner_default.stub = inner_default
+_inner.stub = inner
 
-_inner_out = declare(
-    "aten::inner.out",
-    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:74",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def inner_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _inner_out.table[ARRAYS]
-        except KeyError:
-            return _inner_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner_out.call(self, other, out)
-    return kernel(self, other, out)
-
-
-_inner_out.stub = inner_out
-
-_tensordot_default = declare(
+_tensordot = declare(
     "aten::tensordot",
     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
-    where="linear_algebra.yaml:76",
+    where="linear_algebra.yaml:65",
     tags=("pt2_compliant_tag",),
 )
 
 
 # tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
-def tensordot_default(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     if not is_int_list(dims_self):
-        dims_self = _tensordot_default.convert(2, dims_self)
+        dims_self = _tensordot.convert(2, dims_self)
     if not is_int_list(dims_other):
-        dims_other = _tensordot_default.convert(3, dims_other)
+        dims_other = _tensordot.convert(3, dims_other)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _tensordot_default.table[ARRAYS]
+            kernel = _tensordot.table[ARRAYS]
         except KeyError:
-            return _tensordot_default.call(self, other, dims_self, dims_other)
+            return _tensordot.call(self, other, dims_self, dims_other)
         return kernel(self, other, dims_self, dims_other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot_default.table[keys]
+        kernel = _tensordot.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tensordot_default.call(self, other, dims_self, dims_other)
+        return _tensordot.call(self, other, dims_self, dims_other)
     return kernel(self, other, dims_self, dims_other)
 
 
-_tensordot_default.stub = tensordot_default
-
-_tensordot_out = declare(
-    "aten::tensordot.out",
-    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]"), ("out", "Tensor")),
-    kwarg_only=4,
-    where="linear_algebra.yaml:79",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
-def tensordot_out(
-    self: Tensor,
-    other: Tensor,
-    dims_self: Sequence[int],
-    dims_other: Sequence[int],
-    *,
-    out: Tensor,
-) -> Tensor:
-    if not is_int_list(dims_self):
-        dims_self = _tensordot_out.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot_out.convert(3, dims_other)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tensordot_out.table[ARRAYS]
-        except KeyError:
-            return _tensordot_out.call(self, other, dims_self, dims_other, out)
-        return kernel(self, other, dims_self, dims_other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tensordot_out.call(self, other, dims_self, dims_other, out)
-    return kernel(self, other, dims_self, dims_other, out)
-
-
-_tensordot_out.stub = tensordot_out
+_tensordot.stub = tensordot
 
 _einsum = declare(
     "aten::einsum",
     "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:81",
+    where="linear_algebra.yaml:68",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17318,80 +17288,49 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
 
 _einsum.stub = einsum
 
-_kron_default = declare(
+_kron = declare(
     "aten::kron",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:83",
+    where="linear_algebra.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
 
 # kron(Tensor self, Tensor other) -> Tensor
-def kron_default(self: Tensor, other: Tensor) -> Tensor:
+def kron(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _kron_default.table[ARRAYS]
+            kernel = _kron.table[ARRAYS]
         except KeyError:
-            return _kron_default.call(self, other)
+            return _kron.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _kron_default.table[keys]
+        kernel = _kron.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _kron_default.call(self, other)
+        return _kron.call(self, other)
     return kernel(self, other)
 
 
-_kron_default.stub = kron_default
+_kron.stub = kron
 
-_kron_out = declare(
-    "aten::kron.out",
-    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:86",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def kron_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _kron_out.table[ARRAYS]
-        except KeyError:
-            return _kron_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kron_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kron_out.call(self, other, out)
-    return kernel(self, other, out)
-
-
-_kron_out.stub = kron_out
-
-_chain_matmul_default = declare(
+_chain_matmul = declare(
     "aten::chain_matmul",
     "(Tensor[] matrices) -> Tensor",
     (("matrices", "Tensor[]"),),
-    where="linear_algebra.yaml:88",
+    where="linear_algebra.yaml:73",
     tags=("pt2_compliant_tag",),
 )
 
 
 # chain_matmul(Tensor[] matrices) -> Tensor
-def chain_matmul_default(matrices: Sequence[Tensor]) -> Tensor:
+def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     if type(matrices) is not list:
-        return _chain_matmul_default.call(matrices)
+        return _chain_matmul.call(matrices)
     modes = active_modes()
     try:
         keys = 0
@@ -17399,56 +17338,27 @@ def chain_matmul_default(matrices: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul_default.table[keys]
+        kernel = _chain_matmul.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _chain_matmul_default.call(matrices)
+        return _chain_matmul.call(matrices)
     return kernel(matrices)
 
 
-_chain_matmul_default.stub = chain_matmul_default
+_chain_matmul.stub = chain_matmul
 
-_chain_matmul_out = declare(
-    "aten::chain_matmul.out",
-    "(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
-    (("matrices", "Tensor[]"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:91",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
-def chain_matmul_out(matrices: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(matrices) is not list:
-        return _chain_matmul_out.call(matrices, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in matrices:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _chain_matmul_out.call(matrices, out)
-    return kernel(matrices, out)
-
-
-_chain_matmul_out.stub = chain_matmul_out
-
-_linalg_multi_dot_default = declare(
+_linalg_multi_dot = declare(
     "aten::linalg_multi_dot",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="linear_algebra.yaml:93",
+    where="linear_algebra.yaml:76",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_multi_dot(Tensor[] tensors) -> Tensor
-def linalg_multi_dot_default(tensors: Sequence[Tensor]) -> Tensor:
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     if type(tensors) is not list:
-        return _linalg_multi_dot_default.call(tensors)
+        return _linalg_multi_dot.call(tensors)
     modes = active_modes()
     try:
         keys = 0
@@ -17456,146 +17366,84 @@ def linalg_multi_dot_default(tensors: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot_default.table[keys]
+        kernel = _linalg_multi_dot.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot_default.call(tensors)
+        return _linalg_multi_dot.call(tensors)
     return kernel(tensors)
 
 
-_linalg_multi_dot_default.stub = linalg_multi_dot_default
+_linalg_multi_dot.stub = linalg_multi_dot
 
-_linalg_multi_dot_out = declare(
-    "aten::linalg_multi_dot.out",
-    "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
-    (("tensors", "Tensor[]"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:96",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_multi_dot_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _linalg_multi_dot_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot_out.call(tensors, out)
-    return kernel(tensors, out)
-
-
-_linalg_multi_dot_out.stub = linalg_multi_dot_out
-
-_linalg_matrix_power_default = declare(
+_linalg_matrix_power = declare(
     "aten::linalg_matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:99",
+    where="linear_algebra.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matrix_power(Tensor self, int n) -> Tensor
-def linalg_matrix_power_default(self: Tensor, n: int) -> Tensor:
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _linalg_matrix_power_default.convert(1, n)
+        n = _linalg_matrix_power.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_matrix_power_default.table[ARRAYS]
+            kernel = _linalg_matrix_power.table[ARRAYS]
         except KeyError:
-            return _linalg_matrix_power_default.call(self, n)
+            return _linalg_matrix_power.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power_default.table[keys]
+        kernel = _linalg_matrix_power.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power_default.call(self, n)
+        return _linalg_matrix_power.call(self, n)
     return kernel(self, n)
 
 
-_linalg_matrix_power_default.stub = linalg_matrix_power_default
+_linalg_matrix_power.stub = linalg_matrix_power
 
-_linalg_matrix_power_out = declare(
-    "aten::linalg_matrix_power.out",
-    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:102",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
-        n = _linalg_matrix_power_out.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_power_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_power_out.call(self, n, out)
-        return kernel(self, n, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power_out.call(self, n, out)
-    return kernel(self, n, out)
-
-
-_linalg_matrix_power_out.stub = linalg_matrix_power_out
-
-_matrix_power_default = declare(
+_matrix_power = declare(
     "aten::matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:105",
+    where="linear_algebra.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
 
 # matrix_power(Tensor self, int n) -> Tensor
-def matrix_power_default(self: Tensor, n: int) -> Tensor:
+def matrix_power(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _matrix_power_default.convert(1, n)
+        n = _matrix_power.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _matrix_power_default.table[ARRAYS]
+            kernel = _matrix_power.table[ARRAYS]
         except KeyError:
-            return _matrix_power_default.call(self, n)
+            return _matrix_power.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power_default.table[keys]
+        kernel = _matrix_power.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matrix_power_default.call(self, n)
+        return _matrix_power.call(self, n)
     return kernel(self, n)
 
 
-_matrix_power_default.stub = matrix_power_default
+_matrix_power.stub = matrix_power
 
 _linalg_cross_default = declare(
     "aten::linalg_cross",
     "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:111",
+    where="linear_algebra.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17623,77 +17471,44 @@ def linalg_cross_default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tenso
 
 _linalg_cross_default.stub = linalg_cross_default
 
-_cross_default = declare(
+_cross = declare(
     "aten::cross",
     "(Tensor self, Tensor other, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
-    where="linear_algebra.yaml:119",
+    where="linear_algebra.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cross(Tensor self, Tensor other, int? dim=None) -> Tensor
-def cross_default(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is not None and type(dim) is not int:
-        dim = _cross_default.convert(2, dim)
+        dim = _cross.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _cross_default.table[ARRAYS]
+            kernel = _cross.table[ARRAYS]
         except KeyError:
-            return _cross_default.call(self, other, dim)
+            return _cross.call(self, other, dim)
         return kernel(self, other, dim)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cross_default.table[keys]
+        kernel = _cross.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cross_default.call(self, other, dim)
+        return _cross.call(self, other, dim)
     return kernel(self, other, dim)
 
 
-_cross_default.stub = cross_default
-
-_cross_out = declare(
-    "aten::cross.out",
-    "(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:122",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
-def cross_out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
-    if dim is not None and type(dim) is not int:
-        dim = _cross_out.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cross_out.table[ARRAYS]
-        except KeyError:
-            return _cross_out.call(self, other, dim, out)
-        return kernel(self, other, dim, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cross_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cross_out.call(self, other, dim, out)
-    return kernel(self, other, dim, out)
-
-
-_cross_out.stub = cross_out
+_cross.stub = cross
 
 _addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:126",
+    where="linear_algebra.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17728,7 +17543,7 @@ _addmv_default = declare(
     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:133",
+    where="linear_algebra.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17763,7 +17578,7 @@ _baddbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:140",
+    where="linear_algebra.yaml:114",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17798,7 +17613,7 @@ _addbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:147",
+    where="linear_algebra.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17833,7 +17648,7 @@ _addr_default = declare(
     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:154",
+    where="linear_algebra.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17867,7 +17682,7 @@ _trace_default = declare(
     "aten::trace",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:163",
+    where="linear_algebra.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17898,7 +17713,7 @@ _linalg_diagonal = declare(
     "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
     kwarg_only=1,
-    where="linear_algebra.yaml:170",
+    where="linear_algebra.yaml:144",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17917,7 +17732,7 @@ __linalg_check_errors = declare(
     "(Tensor info, str api_name, *, bool is_matrix) -> ()",
     (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
     kwarg_only=2,
-    where="linear_algebra.yaml:178",
+    where="linear_algebra.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17960,7 +17775,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:183",
+    where="linear_algebra.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17989,7 +17804,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:187",
+    where="linear_algebra.yaml:161",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18005,72 +17820,53 @@ def linalg_inv_ex_inverse(*args: Any, **kwargs: Any) -> linalg_inv_ex_inverse_re
 _linalg_inv_ex_inverse.stub = linalg_inv_ex_inverse
 _linalg_inv_ex_inverse.result = linalg_inv_ex_inverse_result
 
-_linalg_inv_default = declare(
+_linalg_inv = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:196",
+    where="linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_inv(Tensor A) -> Tensor
-def linalg_inv_default(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_inv(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_inv_default(*args, **kwargs)
+    return _linalg_inv(*args, **kwargs)
 
 
-_linalg_inv_default.stub = linalg_inv_default
+_linalg_inv.stub = linalg_inv
 
-_linalg_inv_out = declare(
-    "aten::linalg_inv.out",
-    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
-    (("A", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:199",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_inv_out(*args: Any, **kwargs: Any) -> Tensor:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_inv_out(*args, **kwargs)
-
-
-_linalg_inv_out.stub = linalg_inv_out
-
-_inverse_default = declare(
+_inverse = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:202",
+    where="linear_algebra.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
 
 # inverse(Tensor self) -> Tensor
-def inverse_default(self: Tensor) -> Tensor:
+def inverse(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _inverse_default.table[ARRAYS]
+            kernel = _inverse.table[ARRAYS]
         except KeyError:
-            return _inverse_default.call(self)
+            return _inverse.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _inverse_default.table[keys]
+        kernel = _inverse.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _inverse_default.call(self)
+        return _inverse.call(self)
     return kernel(self)
 
 
-_inverse_default.stub = inverse_default
+_inverse.stub = inverse
 
 
 class _linalg_solve_ex_default_result(NamedTuple):
@@ -18088,7 +17884,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:208",
+    where="linear_algebra.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18129,7 +17925,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:211",
+    where="linear_algebra.yaml:181",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18147,114 +17943,58 @@ __linalg_solve_ex_result.stub = _linalg_solve_ex_result
 __linalg_solve_ex_result.result = _linalg_solve_ex_result_result
 
 
-class linalg_solve_ex_default_result(NamedTuple):
+class linalg_solve_ex_result(NamedTuple):
     result: Tensor
     info: Tensor
 
     __repr__ = show_result
 
 
-_linalg_solve_ex_default_ = declare(
+_linalg_solve_ex_ = declare(
     "aten::linalg_solve_ex",
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:221",
+    where="linear_algebra.yaml:191",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
-def linalg_solve_ex_default(*args: Any, **kwargs: Any) -> linalg_solve_ex_default_result:
+def linalg_solve_ex(*args: Any, **kwargs: Any) -> linalg_solve_ex_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_ex_default_(*args, **kwargs)
+    return _linalg_solve_ex_(*args, **kwargs)
 
 
-_linalg_solve_ex_default_.stub = linalg_solve_ex_default
-_linalg_solve_ex_default_.result = linalg_solve_ex_default_result
+_linalg_solve_ex_.stub = linalg_solve_ex
+_linalg_solve_ex_.result = linalg_solve_ex_result
 
-
-class linalg_solve_ex_out_result(NamedTuple):
-    result: Tensor
-    info: Tensor
-
-    __repr__ = show_result
-
-
-_linalg_solve_ex_out = declare(
-    "aten::linalg_solve_ex.out",
-    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) info) -> "
-    "(Tensor(a!) result, Tensor(b!) info)",
-    (
-        ("A", "Tensor"),
-        ("B", "Tensor"),
-        ("left", "bool", True),
-        ("check_errors", "bool", False),
-        ("result", "Tensor"),
-        ("info", "Tensor"),
-    ),
-    kwarg_only=2,
-    where="linear_algebra.yaml:224",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
-#     info) -> (Tensor(a!) result, Tensor(b!) info)
-def linalg_solve_ex_out(*args: Any, **kwargs: Any) -> linalg_solve_ex_out_result:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_ex_out(*args, **kwargs)
-
-
-_linalg_solve_ex_out.stub = linalg_solve_ex_out
-_linalg_solve_ex_out.result = linalg_solve_ex_out_result
-
-_linalg_solve_default = declare(
+_linalg_solve = declare(
     "aten::linalg_solve",
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="linear_algebra.yaml:227",
+    where="linear_algebra.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
-def linalg_solve_default(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_solve(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_default(*args, **kwargs)
+    return _linalg_solve(*args, **kwargs)
 
 
-_linalg_solve_default.stub = linalg_solve_default
-
-_linalg_solve_out = declare(
-    "aten::linalg_solve.out",
-    "(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
-    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:230",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
-def linalg_solve_out(*args: Any, **kwargs: Any) -> Tensor:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_out(*args, **kwargs)
-
-
-_linalg_solve_out.stub = linalg_solve_out
+_linalg_solve.stub = linalg_solve
 
 _linalg_solve_triangular_default = declare(
     "aten::linalg_solve_triangular",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:233",
+    where="linear_algebra.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18312,7 +18052,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="linear_algebra.yaml:241",
+    where="linear_algebra.yaml:205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18350,7 +18090,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="linear_algebra.yaml:245",
+    where="linear_algebra.yaml:209",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18370,7 +18110,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:253",
+    where="linear_algebra.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18402,7 +18142,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:260",
+    where="linear_algebra.yaml:224",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18435,7 +18175,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="linear_algebra.yaml:267",
+    where="linear_algebra.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18472,135 +18212,69 @@ def linalg_lu_solve_default(
 
 _linalg_lu_solve_default.stub = linalg_lu_solve_default
 
-_linalg_tensorinv_default = declare(
+_linalg_tensorinv = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="linear_algebra.yaml:275",
+    where="linear_algebra.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorinv(Tensor self, int ind=2) -> Tensor
-def linalg_tensorinv_default(self: Tensor, ind: int = 2) -> Tensor:
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     if type(ind) is not int:
-        ind = _linalg_tensorinv_default.convert(1, ind)
+        ind = _linalg_tensorinv.convert(1, ind)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorinv_default.table[ARRAYS]
+            kernel = _linalg_tensorinv.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorinv_default.call(self, ind)
+            return _linalg_tensorinv.call(self, ind)
         return kernel(self, ind)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv_default.table[keys]
+        kernel = _linalg_tensorinv.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv_default.call(self, ind)
+        return _linalg_tensorinv.call(self, ind)
     return kernel(self, ind)
 
 
-_linalg_tensorinv_default.stub = linalg_tensorinv_default
+_linalg_tensorinv.stub = linalg_tensorinv
 
-_linalg_tensorinv_out = declare(
-    "aten::linalg_tensorinv.out",
-    "(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("ind", "int", 2), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:279",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_tensorinv_out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
-    if type(ind) is not int:
-        ind = _linalg_tensorinv_out.convert(1, ind)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorinv_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorinv_out.call(self, ind, out)
-        return kernel(self, ind, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv_out.call(self, ind, out)
-    return kernel(self, ind, out)
-
-
-_linalg_tensorinv_out.stub = linalg_tensorinv_out
-
-_linalg_tensorsolve_default = declare(
+_linalg_tensorsolve = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="linear_algebra.yaml:282",
+    where="linear_algebra.yaml:243",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
-def linalg_tensorsolve_default(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve_default.convert(2, dims)
+        dims = _linalg_tensorsolve.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorsolve_default.table[ARRAYS]
+            kernel = _linalg_tensorsolve.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorsolve_default.call(self, other, dims)
+            return _linalg_tensorsolve.call(self, other, dims)
         return kernel(self, other, dims)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve_default.table[keys]
+        kernel = _linalg_tensorsolve.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve_default.call(self, other, dims)
+        return _linalg_tensorsolve.call(self, other, dims)
     return kernel(self, other, dims)
 
 
-_linalg_tensorsolve_default.stub = linalg_tensorsolve_default
-
-_linalg_tensorsolve_out = declare(
-    "aten::linalg_tensorsolve.out",
-    "(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:286",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
-    if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve_out.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorsolve_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorsolve_out.call(self, other, dims, out)
-        return kernel(self, other, dims, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve_out.call(self, other, dims, out)
-    return kernel(self, other, dims, out)
-
-
-_linalg_tensorsolve_out.stub = linalg_tensorsolve_out
+_linalg_tensorsolve.stub = linalg_tensorsolve
 
 
 class _linalg_det_default_result(NamedTuple):
@@ -18615,7 +18289,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:291",
+    where="linear_algebra.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18645,7 +18319,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:294",
+    where="linear_algebra.yaml:252",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18661,29 +18335,29 @@ def _linalg_det_result(*args: Any, **kwargs: Any) -> _linalg_det_result_result:
 __linalg_det_result.stub = _linalg_det_result
 __linalg_det_result.result = _linalg_det_result_result
 
-_linalg_det_default_ = declare(
+_linalg_det_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:303",
+    where="linear_algebra.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_det(Tensor A) -> Tensor
-def linalg_det_default(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_det(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_det_default_(*args, **kwargs)
+    return _linalg_det_(*args, **kwargs)
 
 
-_linalg_det_default_.stub = linalg_det_default
+_linalg_det_.stub = linalg_det
 
 _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:310",
+    where="linear_algebra.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18723,7 +18397,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:315",
+    where="linear_algebra.yaml:272",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18754,7 +18428,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:318",
+    where="linear_algebra.yaml:275",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18771,144 +18445,76 @@ __linalg_slogdet_sign.stub = _linalg_slogdet_sign
 __linalg_slogdet_sign.result = _linalg_slogdet_sign_result
 
 
-class linalg_slogdet_default_result(NamedTuple):
+class linalg_slogdet_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_linalg_slogdet_default_ = declare(
+_linalg_slogdet_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:328",
+    where="linear_algebra.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-def linalg_slogdet_default(*args: Any, **kwargs: Any) -> linalg_slogdet_default_result:
+def linalg_slogdet(*args: Any, **kwargs: Any) -> linalg_slogdet_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_slogdet_default_(*args, **kwargs)
+    return _linalg_slogdet_(*args, **kwargs)
 
 
-_linalg_slogdet_default_.stub = linalg_slogdet_default
-_linalg_slogdet_default_.result = linalg_slogdet_default_result
+_linalg_slogdet_.stub = linalg_slogdet
+_linalg_slogdet_.result = linalg_slogdet_result
 
 
-class linalg_slogdet_out_result(NamedTuple):
+class slogdet_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_linalg_slogdet_out = declare(
-    "aten::linalg_slogdet.out",
-    "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
-    (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:331",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
-def linalg_slogdet_out(*args: Any, **kwargs: Any) -> linalg_slogdet_out_result:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_slogdet_out(*args, **kwargs)
-
-
-_linalg_slogdet_out.stub = linalg_slogdet_out
-_linalg_slogdet_out.result = linalg_slogdet_out_result
-
-
-class slogdet_default_result(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-    __repr__ = show_result
-
-
-_slogdet_default = declare(
+_slogdet = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:334",
+    where="linear_algebra.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
-def slogdet_default(self: Tensor) -> slogdet_default_result:
+def slogdet(self: Tensor) -> slogdet_result:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _slogdet_default.table[ARRAYS]
+            kernel = _slogdet.table[ARRAYS]
         except KeyError:
-            return _slogdet_default.call(self)
-        return slogdet_default_result(*kernel(self))
+            return _slogdet.call(self)
+        return slogdet_result(*kernel(self))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet_default.table[keys]
+        kernel = _slogdet.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _slogdet_default.call(self)
-    return slogdet_default_result(*kernel(self))
+        return _slogdet.call(self)
+    return slogdet_result(*kernel(self))
 
 
-_slogdet_default.stub = slogdet_default
-_slogdet_default.result = slogdet_default_result
-
-
-class slogdet_out_result(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-    __repr__ = show_result
-
-
-_slogdet_out = declare(
-    "aten::slogdet.out",
-    "(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
-    (("self", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:339",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
-def slogdet_out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> slogdet_out_result:
-    modes = active_modes()
-    if type(self) is ndarray and type(sign) is ndarray and type(logabsdet) is ndarray and modes is None:
-        try:
-            kernel = _slogdet_out.table[ARRAYS]
-        except KeyError:
-            return _slogdet_out.call(self, sign, logabsdet)
-        return slogdet_out_result(*kernel(self, sign, logabsdet))
-    try:
-        keys = self.keys | sign.keys | logabsdet.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slogdet_out.call(self, sign, logabsdet)
-    return slogdet_out_result(*kernel(self, sign, logabsdet))
-
-
-_slogdet_out.stub = slogdet_out
-_slogdet_out.result = slogdet_out_result
+_slogdet.stub = slogdet
+_slogdet.result = slogdet_result
 
 _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:341",
+    where="linear_algebra.yaml:293",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18948,7 +18554,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:346",
+    where="linear_algebra.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18985,7 +18591,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:351",
+    where="linear_algebra.yaml:303",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19002,61 +18608,32 @@ _linalg_lu_factor_ex_out.stub = linalg_lu_factor_ex_out
 _linalg_lu_factor_ex_out.result = linalg_lu_factor_ex_out_result
 
 
-class linalg_lu_factor_default_result(NamedTuple):
+class linalg_lu_factor_result(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
     __repr__ = show_result
 
 
-_linalg_lu_factor_default = declare(
+_linalg_lu_factor = declare(
     "aten::linalg_lu_factor",
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:359",
+    where="linear_algebra.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
-def linalg_lu_factor_default(*args: Any, **kwargs: Any) -> linalg_lu_factor_default_result:
+def linalg_lu_factor(*args: Any, **kwargs: Any) -> linalg_lu_factor_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_lu_factor_default(*args, **kwargs)
+    return _linalg_lu_factor(*args, **kwargs)
 
 
-_linalg_lu_factor_default.stub = linalg_lu_factor_default
-_linalg_lu_factor_default.result = linalg_lu_factor_default_result
-
-
-class linalg_lu_factor_out_result(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
-    __repr__ = show_result
-
-
-_linalg_lu_factor_out = declare(
-    "aten::linalg_lu_factor.out",
-    "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
-    (("A", "Tensor"), ("pivot", "bool", True), ("LU", "Tensor"), ("pivots", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:363",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
-#     Tensor(b!) pivots)
-def linalg_lu_factor_out(*args: Any, **kwargs: Any) -> linalg_lu_factor_out_result:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_lu_factor_out(*args, **kwargs)
-
-
-_linalg_lu_factor_out.stub = linalg_lu_factor_out
-_linalg_lu_factor_out.result = linalg_lu_factor_out_result
+_linalg_lu_factor.stub = linalg_lu_factor
+_linalg_lu_factor.result = linalg_lu_factor_result
 
 
 class linalg_lu_default_result(NamedTuple):
@@ -19072,7 +18649,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:366",
+    where="linear_algebra.yaml:315",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19102,7 +18679,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:371",
+    where="linear_algebra.yaml:320",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19131,7 +18708,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:379",
+    where="linear_algebra.yaml:328",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19187,7 +18764,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:383",
+    where="linear_algebra.yaml:332",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19226,136 +18803,70 @@ def linalg_cholesky_ex_L(
 _linalg_cholesky_ex_L.stub = linalg_cholesky_ex_L
 _linalg_cholesky_ex_L.result = linalg_cholesky_ex_L_result
 
-_linalg_cholesky_default = declare(
+_linalg_cholesky = declare(
     "aten::linalg_cholesky",
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:392",
+    where="linear_algebra.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
-def linalg_cholesky_default(self: Tensor, *, upper: bool = False) -> Tensor:
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _linalg_cholesky_default.convert(1, upper)
+        upper = _linalg_cholesky.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_cholesky_default.table[ARRAYS]
+            kernel = _linalg_cholesky.table[ARRAYS]
         except KeyError:
-            return _linalg_cholesky_default.call(self, upper)
+            return _linalg_cholesky.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_default.table[keys]
+        kernel = _linalg_cholesky.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_default.call(self, upper)
+        return _linalg_cholesky.call(self, upper)
     return kernel(self, upper)
 
 
-_linalg_cholesky_default.stub = linalg_cholesky_default
+_linalg_cholesky.stub = linalg_cholesky
 
-_linalg_cholesky_out = declare(
-    "aten::linalg_cholesky.out",
-    "(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:395",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_cholesky_out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
-    if type(upper) is not bool:
-        upper = _linalg_cholesky_out.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cholesky_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cholesky_out.call(self, upper, out)
-        return kernel(self, upper, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_out.call(self, upper, out)
-    return kernel(self, upper, out)
-
-
-_linalg_cholesky_out.stub = linalg_cholesky_out
-
-_cholesky_default = declare(
+_cholesky = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:398",
+    where="linear_algebra.yaml:344",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cholesky(Tensor self, bool upper=False) -> Tensor
-def cholesky_default(self: Tensor, upper: bool = False) -> Tensor:
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _cholesky_default.convert(1, upper)
+        upper = _cholesky.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _cholesky_default.table[ARRAYS]
+            kernel = _cholesky.table[ARRAYS]
         except KeyError:
-            return _cholesky_default.call(self, upper)
+            return _cholesky.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_default.table[keys]
+        kernel = _cholesky.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cholesky_default.call(self, upper)
+        return _cholesky.call(self, upper)
     return kernel(self, upper)
 
 
-_cholesky_default.stub = cholesky_default
-
-_cholesky_out = declare(
-    "aten::cholesky.out",
-    "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:401",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
-def cholesky_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
-    if type(upper) is not bool:
-        upper = _cholesky_out.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_out.table[ARRAYS]
-        except KeyError:
-            return _cholesky_out.call(self, upper, out)
-        return kernel(self, upper, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_out.call(self, upper, out)
-    return kernel(self, upper, out)
-
-
-_cholesky_out.stub = cholesky_out
+_cholesky.stub = cholesky
 
 
 class linalg_qr_default_result(NamedTuple):
@@ -19369,7 +18880,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="linear_algebra.yaml:403",
+    where="linear_algebra.yaml:347",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19397,7 +18908,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:408",
+    where="linear_algebra.yaml:352",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19413,87 +18924,45 @@ _linalg_qr_out.stub = linalg_qr_out
 _linalg_qr_out.result = linalg_qr_out_result
 
 
-class qr_default_result(NamedTuple):
+class qr_result(NamedTuple):
     Q: Tensor
     R: Tensor
 
     __repr__ = show_result
 
 
-_qr_default = declare(
+_qr = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="linear_algebra.yaml:415",
+    where="linear_algebra.yaml:359",
     tags=("pt2_compliant_tag",),
 )
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
-def qr_default(self: Tensor, some: bool = True) -> qr_default_result:
+def qr(self: Tensor, some: bool = True) -> qr_result:
     if type(some) is not bool:
-        some = _qr_default.convert(1, some)
+        some = _qr.convert(1, some)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _qr_default.table[ARRAYS]
+            kernel = _qr.table[ARRAYS]
         except KeyError:
-            return _qr_default.call(self, some)
-        return qr_default_result(*kernel(self, some))
+            return _qr.call(self, some)
+        return qr_result(*kernel(self, some))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _qr_default.table[keys]
+        kernel = _qr.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _qr_default.call(self, some)
-    return qr_default_result(*kernel(self, some))
+        return _qr.call(self, some)
+    return qr_result(*kernel(self, some))
 
 
-_qr_default.stub = qr_default
-_qr_default.result = qr_default_result
-
-
-class qr_Q_result(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-    __repr__ = show_result
-
-
-_qr_Q = declare(
-    "aten::qr.Q",
-    "(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
-    (("self", "Tensor"), ("some", "bool", True), ("Q", "Tensor"), ("R", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:420",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
-def qr_Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> qr_Q_result:
-    if type(some) is not bool:
-        some = _qr_Q.convert(1, some)
-    modes = active_modes()
-    if type(self) is ndarray and type(Q) is ndarray and type(R) is ndarray and modes is None:
-        try:
-            kernel = _qr_Q.table[ARRAYS]
-        except KeyError:
-            return _qr_Q.call(self, some, Q, R)
-        return qr_Q_result(*kernel(self, some, Q, R))
-    try:
-        keys = self.keys | Q.keys | R.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _qr_Q.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _qr_Q.call(self, some, Q, R)
-    return qr_Q_result(*kernel(self, some, Q, R))
-
-
-_qr_Q.stub = qr_Q
-_qr_Q.result = qr_Q_result
+_qr.stub = qr
+_qr.result = qr_result
 
 
 class _linalg_eigh_default_result(NamedTuple):
@@ -19507,7 +18976,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="linear_algebra.yaml:424",
+    where="linear_algebra.yaml:366",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19542,7 +19011,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:427",
+    where="linear_algebra.yaml:369",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19559,127 +19028,77 @@ __linalg_eigh_eigenvalues.stub = _linalg_eigh_eigenvalues
 __linalg_eigh_eigenvalues.result = _linalg_eigh_eigenvalues_result
 
 
-class linalg_eigh_default_result(NamedTuple):
+class linalg_eigh_result(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
     __repr__ = show_result
 
 
-_linalg_eigh_default_ = declare(
+_linalg_eigh_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:435",
+    where="linear_algebra.yaml:377",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
-def linalg_eigh_default(self: Tensor, UPLO: str = "L") -> linalg_eigh_default_result:
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> linalg_eigh_result:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigh_default_.convert(1, UPLO)
+        UPLO = _linalg_eigh_.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigh_default_.table[ARRAYS]
+            kernel = _linalg_eigh_.table[ARRAYS]
         except KeyError:
-            return _linalg_eigh_default_.call(self, UPLO)
-        return linalg_eigh_default_result(*kernel(self, UPLO))
+            return _linalg_eigh_.call(self, UPLO)
+        return linalg_eigh_result(*kernel(self, UPLO))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_default_.table[keys]
+        kernel = _linalg_eigh_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_default_.call(self, UPLO)
-    return linalg_eigh_default_result(*kernel(self, UPLO))
+        return _linalg_eigh_.call(self, UPLO)
+    return linalg_eigh_result(*kernel(self, UPLO))
 
 
-_linalg_eigh_default_.stub = linalg_eigh_default
-_linalg_eigh_default_.result = linalg_eigh_default_result
+_linalg_eigh_.stub = linalg_eigh
+_linalg_eigh_.result = linalg_eigh_result
 
-
-class linalg_eigh_eigvals_result(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-    __repr__ = show_result
-
-
-_linalg_eigh_eigvals = declare(
-    "aten::linalg_eigh.eigvals",
-    '(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) eigenvalues, Tensor(b!) '
-    "eigenvectors)",
-    (("self", "Tensor"), ("UPLO", "str", "L"), ("eigvals", "Tensor"), ("eigvecs", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:440",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
-#     eigenvalues, Tensor(b!) eigenvectors)
-def linalg_eigh_eigvals(
-    self: Tensor,
-    UPLO: str = "L",
-    *,
-    eigvals: Tensor,
-    eigvecs: Tensor,
-) -> linalg_eigh_eigvals_result:
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigh_eigvals.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and type(eigvals) is ndarray and type(eigvecs) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigh_eigvals.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
-        return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
-    try:
-        keys = self.keys | eigvals.keys | eigvecs.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_eigvals.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
-    return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
-
-
-_linalg_eigh_eigvals.stub = linalg_eigh_eigvals
-_linalg_eigh_eigvals.result = linalg_eigh_eigvals_result
-
-_linalg_eigvalsh_default = declare(
+_linalg_eigvalsh = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:443",
+    where="linear_algebra.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
-def linalg_eigvalsh_default(self: Tensor, UPLO: str = "L") -> Tensor:
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
+        UPLO = _linalg_eigvalsh.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvalsh_default.table[ARRAYS]
+            kernel = _linalg_eigvalsh.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvalsh_default.call(self, UPLO)
+            return _linalg_eigvalsh.call(self, UPLO)
         return kernel(self, UPLO)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh_default.table[keys]
+        kernel = _linalg_eigvalsh.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh_default.call(self, UPLO)
+        return _linalg_eigvalsh.call(self, UPLO)
     return kernel(self, UPLO)
 
 
-_linalg_eigvalsh_default.stub = linalg_eigvalsh_default
+_linalg_eigvalsh.stub = linalg_eigvalsh
 
 
 class linalg_eig_default_result(NamedTuple):
@@ -19693,7 +19112,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:449",
+    where="linear_algebra.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19734,7 +19153,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:454",
+    where="linear_algebra.yaml:392",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19766,7 +19185,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:463",
+    where="linear_algebra.yaml:401",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19792,35 +19211,35 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
 
 __linalg_eigvals.stub = _linalg_eigvals
 
-_linalg_eigvals_default = declare(
+_linalg_eigvals_ = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:469",
+    where="linear_algebra.yaml:407",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvals(Tensor self) -> Tensor
-def linalg_eigvals_default(self: Tensor) -> Tensor:
+def linalg_eigvals(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvals_default.table[ARRAYS]
+            kernel = _linalg_eigvals_.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvals_default.call(self)
+            return _linalg_eigvals_.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_default.table[keys]
+        kernel = _linalg_eigvals_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_default.call(self)
+        return _linalg_eigvals_.call(self)
     return kernel(self)
 
 
-_linalg_eigvals_default.stub = linalg_eigvals_default
+_linalg_eigvals_.stub = linalg_eigvals
 
 
 class _linalg_svd_default_result(NamedTuple):
@@ -19837,7 +19256,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:475",
+    where="linear_algebra.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19876,7 +19295,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:479",
+    where="linear_algebra.yaml:416",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19893,7 +19312,7 @@ __linalg_svd_U.stub = _linalg_svd_U
 __linalg_svd_U.result = _linalg_svd_U_result
 
 
-class linalg_svd_default_result(NamedTuple):
+class linalg_svd_result(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
@@ -19901,85 +19320,47 @@ class linalg_svd_default_result(NamedTuple):
     __repr__ = show_result
 
 
-_linalg_svd_default_ = declare(
+_linalg_svd_ = declare(
     "aten::linalg_svd",
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:485",
+    where="linear_algebra.yaml:422",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-def linalg_svd_default(*args: Any, **kwargs: Any) -> linalg_svd_default_result:
+def linalg_svd(*args: Any, **kwargs: Any) -> linalg_svd_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svd_default_(*args, **kwargs)
+    return _linalg_svd_(*args, **kwargs)
 
 
-_linalg_svd_default_.stub = linalg_svd_default
-_linalg_svd_default_.result = linalg_svd_default_result
+_linalg_svd_.stub = linalg_svd
+_linalg_svd_.result = linalg_svd_result
 
-
-class linalg_svd_U_result(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-    __repr__ = show_result
-
-
-_linalg_svd_U_ = declare(
-    "aten::linalg_svd.U",
-    "(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> "
-    "(Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
-    (
-        ("A", "Tensor"),
-        ("full_matrices", "bool", True),
-        ("driver", "str?", None),
-        ("U", "Tensor"),
-        ("S", "Tensor"),
-        ("Vh", "Tensor"),
-    ),
-    kwarg_only=2,
-    where="linear_algebra.yaml:491",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
-#     -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
-def linalg_svd_U(*args: Any, **kwargs: Any) -> linalg_svd_U_result:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svd_U_(*args, **kwargs)
-
-
-_linalg_svd_U_.stub = linalg_svd_U
-_linalg_svd_U_.result = linalg_svd_U_result
-
-_linalg_svdvals_default = declare(
+_linalg_svdvals = declare(
     "aten::linalg_svdvals",
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:494",
+    where="linear_algebra.yaml:428",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-def linalg_svdvals_default(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_svdvals(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svdvals_default(*args, **kwargs)
+    return _linalg_svdvals(*args, **kwargs)
 
 
-_linalg_svdvals_default.stub = linalg_svdvals_default
+_linalg_svdvals.stub = linalg_svdvals
 
 
-class svd_default_result(NamedTuple):
+class svd_result(NamedTuple):
     U: Tensor
     S: Tensor
     V: Tensor
@@ -19987,101 +19368,47 @@ class svd_default_result(NamedTuple):
     __repr__ = show_result
 
 
-_svd_default = declare(
+_svd = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:501",
+    where="linear_algebra.yaml:434",
     tags=("pt2_compliant_tag",),
 )
 
 
 # svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
-def svd_default(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_default_result:
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
     if type(some) is not bool:
-        some = _svd_default.convert(1, some)
+        some = _svd.convert(1, some)
     if type(compute_uv) is not bool:
-        compute_uv = _svd_default.convert(2, compute_uv)
+        compute_uv = _svd.convert(2, compute_uv)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _svd_default.table[ARRAYS]
+            kernel = _svd.table[ARRAYS]
         except KeyError:
-            return _svd_default.call(self, some, compute_uv)
-        return svd_default_result(*kernel(self, some, compute_uv))
+            return _svd.call(self, some, compute_uv)
+        return svd_result(*kernel(self, some, compute_uv))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _svd_default.table[keys]
+        kernel = _svd.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _svd_default.call(self, some, compute_uv)
-    return svd_default_result(*kernel(self, some, compute_uv))
+        return _svd.call(self, some, compute_uv)
+    return svd_result(*kernel(self, some, compute_uv))
 
 
-_svd_default.stub = svd_default
-_svd_default.result = svd_default_result
-
-
-class svd_U_result(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-    __repr__ = show_result
-
-
-_svd_U = declare(
-    "aten::svd.U",
-    "(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) "
-    "U, Tensor(b!) S, Tensor(c!) V)",
-    (
-        ("self", "Tensor"),
-        ("some", "bool", True),
-        ("compute_uv", "bool", True),
-        ("U", "Tensor"),
-        ("S", "Tensor"),
-        ("V", "Tensor"),
-    ),
-    kwarg_only=3,
-    where="linear_algebra.yaml:504",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
-#     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
-def svd_U(self: Tensor, some: bool = True, compute_uv: bool = True, *, U: Tensor, S: Tensor, V: Tensor) -> svd_U_result:
-    if type(some) is not bool:
-        some = _svd_U.convert(1, some)
-    if type(compute_uv) is not bool:
-        compute_uv = _svd_U.convert(2, compute_uv)
-    modes = active_modes()
-    if type(self) is ndarray and type(U) is ndarray and type(S) is ndarray and type(V) is ndarray and modes is None:
-        try:
-            kernel = _svd_U.table[ARRAYS]
-        except KeyError:
-            return _svd_U.call(self, some, compute_uv, U, S, V)
-        return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
-    try:
-        keys = self.keys | U.keys | S.keys | V.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _svd_U.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _svd_U.call(self, some, compute_uv, U, S, V)
-    return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
-
-
-_svd_U.stub = svd_U
-_svd_U.result = svd_U_result
+_svd.stub = svd
+_svd.result = svd_result
 
 _linalg_pinv_atol_rtol_tensor = declare(
     "aten::linalg_pinv.atol_rtol_tensor",
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:508",
+    where="linear_algebra.yaml:439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20129,7 +19456,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:515",
+    where="linear_algebra.yaml:445",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20167,62 +19494,11 @@ def linalg_pinv_atol_rtol_float(
 
 _linalg_pinv_atol_rtol_float.stub = linalg_pinv_atol_rtol_float
 
-_linalg_pinv_atol_rtol_float_out = declare(
-    "aten::linalg_pinv.atol_rtol_float_out",
-    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("atol", "float?", None),
-        ("rtol", "float?", None),
-        ("hermitian", "bool", False),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=1,
-    where="linear_algebra.yaml:519",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_atol_rtol_float_out(
-    self: Tensor,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
-    out: Tensor,
-) -> Tensor:
-    if atol is not None and type(atol) is not float:
-        atol = _linalg_pinv_atol_rtol_float_out.convert(1, atol)
-    if rtol is not None and type(rtol) is not float:
-        rtol = _linalg_pinv_atol_rtol_float_out.convert(2, rtol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_atol_rtol_float_out.convert(3, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_atol_rtol_float_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_atol_rtol_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
-
-
-_linalg_pinv_atol_rtol_float_out.stub = linalg_pinv_atol_rtol_float_out
-
 _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:522",
+    where="linear_algebra.yaml:449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20256,7 +19532,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:529",
+    where="linear_algebra.yaml:455",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20284,44 +19560,11 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = Fals
 
 _linalg_pinv_rcond_tensor.stub = linalg_pinv_rcond_tensor
 
-_linalg_pinv_out_rcond_tensor = declare(
-    "aten::linalg_pinv.out_rcond_tensor",
-    "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:535",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_out_rcond_tensor.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(rcond) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_out_rcond_tensor.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
-        return kernel(self, rcond, hermitian, out)
-    try:
-        keys = self.keys | rcond.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_out_rcond_tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
-    return kernel(self, rcond, hermitian, out)
-
-
-_linalg_pinv_out_rcond_tensor.stub = linalg_pinv_out_rcond_tensor
-
 _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:538",
+    where="linear_algebra.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20354,7 +19597,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:543",
+    where="linear_algebra.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20398,69 +19641,12 @@ def linalg_matrix_rank_atol_rtol_tensor(
 
 _linalg_matrix_rank_atol_rtol_tensor.stub = linalg_matrix_rank_atol_rtol_tensor
 
-_linalg_matrix_rank_atol_rtol_tensor_out = declare(
-    "aten::linalg_matrix_rank.atol_rtol_tensor_out",
-    "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("input", "Tensor"),
-        ("atol", "Tensor?", None),
-        ("rtol", "Tensor?", None),
-        ("hermitian", "bool", False),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=1,
-    where="linear_algebra.yaml:547",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
-#     hermitian=False, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_rank_atol_rtol_tensor_out(
-    input: Tensor,
-    *,
-    atol: Tensor | None = None,
-    rtol: Tensor | None = None,
-    hermitian: bool = False,
-    out: Tensor,
-) -> Tensor:
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_atol_rtol_tensor_out.convert(3, hermitian)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (atol is None or type(atol) is ndarray)
-        and (rtol is None or type(rtol) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
-        return kernel(input, atol, rtol, hermitian, out)
-    try:
-        keys = input.keys | out.keys
-        if atol is not None:
-            keys |= atol.keys
-        if rtol is not None:
-            keys |= rtol.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
-    return kernel(input, atol, rtol, hermitian, out)
-
-
-_linalg_matrix_rank_atol_rtol_tensor_out.stub = linalg_matrix_rank_atol_rtol_tensor_out
-
 _linalg_matrix_rank_atol_rtol_float = declare(
     "aten::linalg_matrix_rank.atol_rtol_float",
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:550",
+    where="linear_algebra.yaml:470",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20498,62 +19684,11 @@ def linalg_matrix_rank_atol_rtol_float(
 
 _linalg_matrix_rank_atol_rtol_float.stub = linalg_matrix_rank_atol_rtol_float
 
-_linalg_matrix_rank_atol_rtol_float_out = declare(
-    "aten::linalg_matrix_rank.atol_rtol_float_out",
-    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("atol", "float?", None),
-        ("rtol", "float?", None),
-        ("hermitian", "bool", False),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=1,
-    where="linear_algebra.yaml:554",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_rank_atol_rtol_float_out(
-    self: Tensor,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
-    out: Tensor,
-) -> Tensor:
-    if atol is not None and type(atol) is not float:
-        atol = _linalg_matrix_rank_atol_rtol_float_out.convert(1, atol)
-    if rtol is not None and type(rtol) is not float:
-        rtol = _linalg_matrix_rank_atol_rtol_float_out.convert(2, rtol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_atol_rtol_float_out.convert(3, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_atol_rtol_float_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_atol_rtol_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
-
-
-_linalg_matrix_rank_atol_rtol_float_out.stub = linalg_matrix_rank_atol_rtol_float_out
-
 _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:557",
+    where="linear_algebra.yaml:474",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20587,7 +19722,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:564",
+    where="linear_algebra.yaml:480",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20615,39 +19750,6 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
 
 _linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
 
-_linalg_matrix_rank_out_tol_tensor = declare(
-    "aten::linalg_matrix_rank.out_tol_tensor",
-    "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:570",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_out_tol_tensor.convert(2, hermitian)
-    modes = active_modes()
-    if type(input) is ndarray and type(tol) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_out_tol_tensor.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
-        return kernel(input, tol, hermitian, out)
-    try:
-        keys = input.keys | tol.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_out_tol_tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
-    return kernel(input, tol, hermitian, out)
-
-
-_linalg_matrix_rank_out_tol_tensor.stub = linalg_matrix_rank_out_tol_tensor
-
 _linalg_matrix_norm_default = declare(
     "aten::linalg_matrix_norm",
     "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -20659,7 +19761,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:575",
+    where="linear_algebra.yaml:488",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20701,62 +19803,6 @@ def linalg_matrix_norm_default(
 
 _linalg_matrix_norm_default.stub = linalg_matrix_norm_default
 
-_linalg_matrix_norm_out = declare(
-    "aten::linalg_matrix_norm.out",
-    "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("ord", "Scalar"),
-        ("dim", "int[]", (-2, -1)),
-        ("keepdim", "bool", False),
-        ("dtype", "ScalarType?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="linear_algebra.yaml:578",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_norm_out(
-    self: Tensor,
-    ord: Scalar,
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(ord) is not int and type(ord) is not float:
-        ord = _linalg_matrix_norm_out.convert(1, ord)
-    if not is_int_list(dim):
-        dim = _linalg_matrix_norm_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
-    if dtype is not None:
-        dtype = _linalg_matrix_norm_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_norm_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
-
-
-_linalg_matrix_norm_out.stub = linalg_matrix_norm_out
-
 _linalg_matrix_norm_str_ord = declare(
     "aten::linalg_matrix_norm.str_ord",
     "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -20768,7 +19814,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:581",
+    where="linear_algebra.yaml:491",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20810,62 +19856,6 @@ def linalg_matrix_norm_str_ord(
 
 _linalg_matrix_norm_str_ord.stub = linalg_matrix_norm_str_ord
 
-_linalg_matrix_norm_str_ord_out = declare(
-    "aten::linalg_matrix_norm.str_ord_out",
-    "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) "
-    "-> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("ord", "str", "fro"),
-        ("dim", "int[]", (-2, -1)),
-        ("keepdim", "bool", False),
-        ("dtype", "ScalarType?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="linear_algebra.yaml:584",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
-#     dtype=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_norm_str_ord_out(
-    self: Tensor,
-    ord: str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(ord) is not str:
-        ord = _linalg_matrix_norm_str_ord_out.convert(1, ord)
-    if not is_int_list(dim):
-        dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
-    if dtype is not None:
-        dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_norm_str_ord_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_norm_str_ord_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
-
-
-_linalg_matrix_norm_str_ord_out.stub = linalg_matrix_norm_str_ord_out
-
 _linalg_norm_default = declare(
     "aten::linalg_norm",
     "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -20877,7 +19867,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:587",
+    where="linear_algebra.yaml:494",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20894,7 +19884,7 @@ def linalg_norm_default(
     if ord is not None and type(ord) is not int and type(ord) is not float:
         ord = _linalg_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -20918,62 +19908,6 @@ def linalg_norm_default(
 
 _linalg_norm_default.stub = linalg_norm_default
 
-_linalg_norm_out = declare(
-    "aten::linalg_norm.out",
-    "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("ord", "Scalar?", None),
-        ("dim", "int[1]?", None),
-        ("keepdim", "bool", False),
-        ("dtype", "ScalarType?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="linear_algebra.yaml:591",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_norm_out(
-    self: Tensor,
-    ord: Scalar | None = None,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor,
-) -> Tensor:
-    if ord is not None and type(ord) is not int and type(ord) is not float:
-        ord = _linalg_norm_out.convert(1, ord)
-    if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_norm_out.convert(3, keepdim)
-    if dtype is not None:
-        dtype = _linalg_norm_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_norm_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
-
-
-_linalg_norm_out.stub = linalg_norm_out
-
 _linalg_norm_ord_str = declare(
     "aten::linalg_norm.ord_str",
     "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -20985,7 +19919,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:594",
+    where="linear_algebra.yaml:498",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21002,7 +19936,7 @@ def linalg_norm_ord_str(
     if type(ord) is not str:
         ord = _linalg_norm_ord_str.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_ord_str.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
     if dtype is not None:
@@ -21026,67 +19960,11 @@ def linalg_norm_ord_str(
 
 _linalg_norm_ord_str.stub = linalg_norm_ord_str
 
-_linalg_norm_ord_str_out = declare(
-    "aten::linalg_norm.ord_str_out",
-    "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("ord", "str"),
-        ("dim", "int[1]?", None),
-        ("keepdim", "bool", False),
-        ("dtype", "ScalarType?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="linear_algebra.yaml:598",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_norm_ord_str_out(
-    self: Tensor,
-    ord: str,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(ord) is not str:
-        ord = _linalg_norm_ord_str_out.convert(1, ord)
-    if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_ord_str_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
-    if dtype is not None:
-        dtype = _linalg_norm_ord_str_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_norm_ord_str_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_norm_ord_str_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
-
-
-_linalg_norm_ord_str_out.stub = linalg_norm_ord_str_out
-
 _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:601",
+    where="linear_algebra.yaml:502",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21118,7 +19996,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:607",
+    where="linear_algebra.yaml:507",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21126,7 +20004,7 @@ _nuclear_norm_dim = declare(
 # nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _nuclear_norm_dim.convert(1, dim)
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -21148,46 +20026,11 @@ def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = Fal
 
 _nuclear_norm_dim.stub = nuclear_norm_dim
 
-_nuclear_norm_dim_out = declare(
-    "aten::nuclear_norm.dim_out",
-    "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:610",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def nuclear_norm_dim_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
-    if not is_int_list(dim):
-        dim = _nuclear_norm_dim_out.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nuclear_norm_dim_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nuclear_norm_dim_out.table[ARRAYS]
-        except KeyError:
-            return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nuclear_norm_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
-
-
-_nuclear_norm_dim_out.stub = nuclear_norm_dim_out
-
 _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="linear_algebra.yaml:612",
+    where="linear_algebra.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21215,44 +20058,11 @@ def linalg_cond_default(self: Tensor, p: Scalar | None = None) -> Tensor:
 
 _linalg_cond_default.stub = linalg_cond_default
 
-_linalg_cond_out = declare(
-    "aten::linalg_cond.out",
-    "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:616",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_cond_out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
-    if p is not None and type(p) is not int and type(p) is not float:
-        p = _linalg_cond_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cond_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cond_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cond_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cond_out.call(self, p, out)
-    return kernel(self, p, out)
-
-
-_linalg_cond_out.stub = linalg_cond_out
-
 _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="linear_algebra.yaml:619",
+    where="linear_algebra.yaml:514",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21280,44 +20090,11 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
 
 _linalg_cond_p_str.stub = linalg_cond_p_str
 
-_linalg_cond_p_str_out = declare(
-    "aten::linalg_cond.p_str_out",
-    "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:623",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_cond_p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
-    if type(p) is not str:
-        p = _linalg_cond_p_str_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cond_p_str_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cond_p_str_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cond_p_str_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cond_p_str_out.call(self, p, out)
-    return kernel(self, p, out)
-
-
-_linalg_cond_p_str_out.stub = linalg_cond_p_str_out
-
 _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="linear_algebra.yaml:626",
+    where="linear_algebra.yaml:518",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21347,41 +20124,41 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
 _cdist.stub = cdist
 
-__euclidean_dist_default = declare(
+__euclidean_dist = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="linear_algebra.yaml:628",
+    where="linear_algebra.yaml:520",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
-def _euclidean_dist_default(x1: Tensor, x2: Tensor) -> Tensor:
+def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
         try:
-            kernel = __euclidean_dist_default.table[ARRAYS]
+            kernel = __euclidean_dist.table[ARRAYS]
         except KeyError:
-            return __euclidean_dist_default.call(x1, x2)
+            return __euclidean_dist.call(x1, x2)
         return kernel(x1, x2)
     try:
         keys = x1.keys | x2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist_default.table[keys]
+        kernel = __euclidean_dist.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist_default.call(x1, x2)
+        return __euclidean_dist.call(x1, x2)
     return kernel(x1, x2)
 
 
-__euclidean_dist_default.stub = _euclidean_dist_default
+__euclidean_dist.stub = _euclidean_dist
 
 __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="linear_algebra.yaml:633",
+    where="linear_algebra.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23339,45 +22116,45 @@ def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Ten
 
 _unsafe_split_Tensor.stub = unsafe_split_Tensor
 
-_unsafe_split_with_sizes_default = declare(
+_unsafe_split_with_sizes = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:266",
+    where="views.yaml:265",
     tags=("pt2_compliant_tag",),
 )
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes_default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
     if not is_int_list(split_sizes):
-        split_sizes = _unsafe_split_with_sizes_default.convert(1, split_sizes)
+        split_sizes = _unsafe_split_with_sizes.convert(1, split_sizes)
     if type(dim) is not int:
-        dim = _unsafe_split_with_sizes_default.convert(2, dim)
+        dim = _unsafe_split_with_sizes.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsafe_split_with_sizes_default.table[ARRAYS]
+            kernel = _unsafe_split_with_sizes.table[ARRAYS]
         except KeyError:
-            return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
+            return _unsafe_split_with_sizes.call(self, split_sizes, dim)
         return kernel(self, split_sizes, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_with_sizes_default.table[keys]
+        kernel = _unsafe_split_with_sizes.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
+        return _unsafe_split_with_sizes.call(self, split_sizes, dim)
     return kernel(self, split_sizes, dim)
 
 
-_unsafe_split_with_sizes_default.stub = unsafe_split_with_sizes_default
+_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
 
 _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="views.yaml:272",
+    where="views.yaml:270",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23411,7 +22188,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="views.yaml:280",
+    where="views.yaml:278",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23447,7 +22224,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="views.yaml:286",
+    where="views.yaml:284",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23478,7 +22255,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:292",
+    where="views.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23508,7 +22285,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:298",
+    where="views.yaml:296",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23538,7 +22315,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:304",
+    where="views.yaml:302",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23568,7 +22345,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:307",
+    where="views.yaml:305",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23598,7 +22375,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:312",
+    where="views.yaml:310",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23628,7 +22405,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:318",
+    where="views.yaml:316",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23662,7 +22439,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="views.yaml:324",
+    where="views.yaml:322",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23696,7 +22473,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:330",
+    where="views.yaml:328",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23730,7 +22507,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:336",
+    where="views.yaml:334",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23762,7 +22539,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:342",
+    where="views.yaml:340",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23792,7 +22569,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:348",
+    where="views.yaml:346",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23824,7 +22601,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="views.yaml:354",
+    where="views.yaml:352",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23858,7 +22635,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="views.yaml:360",
+    where="views.yaml:358",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23894,7 +22671,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:366",
+    where="views.yaml:364",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23925,7 +22702,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="views.yaml:372",
+    where="views.yaml:370",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -23953,7 +22730,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryForma
 
 _resize_as_.stub = resize_as_
 
-_alias_copy_default = declare(
+_alias_copy = declare(
     "aten::alias_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -23963,243 +22740,243 @@ _alias_copy_default = declare(
 
 
 # alias_copy(Tensor self) -> Tensor
-def alias_copy_default(self: Tensor) -> Tensor:
+def alias_copy(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _alias_copy_default.table[ARRAYS]
+            kernel = _alias_copy.table[ARRAYS]
         except KeyError:
-            return _alias_copy_default.call(self)
+            return _alias_copy.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy_default.table[keys]
+        kernel = _alias_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _alias_copy_default.call(self)
+        return _alias_copy.call(self)
     return kernel(self)
 
 
-_alias_copy_default.stub = alias_copy_default
+_alias_copy.stub = alias_copy
 
-_as_strided_copy_default = declare(
+_as_strided_copy = declare(
     "aten::as_strided_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="view_copies.yaml:12",
+    where="view_copies.yaml:11",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_copy_default(
+def as_strided_copy(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_copy_default.convert(1, size)
+        size = _as_strided_copy.convert(1, size)
     if not is_int_list(stride):
-        stride = _as_strided_copy_default.convert(2, stride)
+        stride = _as_strided_copy.convert(2, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
+        storage_offset = _as_strided_copy.convert(3, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _as_strided_copy_default.table[ARRAYS]
+            kernel = _as_strided_copy.table[ARRAYS]
         except KeyError:
-            return _as_strided_copy_default.call(self, size, stride, storage_offset)
+            return _as_strided_copy.call(self, size, stride, storage_offset)
         return kernel(self, size, stride, storage_offset)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy_default.table[keys]
+        kernel = _as_strided_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy_default.call(self, size, stride, storage_offset)
+        return _as_strided_copy.call(self, size, stride, storage_offset)
     return kernel(self, size, stride, storage_offset)
 
 
-_as_strided_copy_default.stub = as_strided_copy_default
+_as_strided_copy.stub = as_strided_copy
 
-_detach_copy_default = declare(
+_detach_copy = declare(
     "aten::detach_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:19",
+    where="view_copies.yaml:17",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # detach_copy(Tensor self) -> Tensor
-def detach_copy_default(self: Tensor) -> Tensor:
+def detach_copy(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _detach_copy_default.table[ARRAYS]
+            kernel = _detach_copy.table[ARRAYS]
         except KeyError:
-            return _detach_copy_default.call(self)
+            return _detach_copy.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy_default.table[keys]
+        kernel = _detach_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _detach_copy_default.call(self)
+        return _detach_copy.call(self)
     return kernel(self)
 
 
-_detach_copy_default.stub = detach_copy_default
+_detach_copy.stub = detach_copy
 
-_diagonal_copy_default = declare(
+_diagonal_copy = declare(
     "aten::diagonal_copy",
     "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="view_copies.yaml:26",
+    where="view_copies.yaml:23",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_copy_default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     if type(offset) is not int:
-        offset = _diagonal_copy_default.convert(1, offset)
+        offset = _diagonal_copy.convert(1, offset)
     if type(dim1) is not int:
-        dim1 = _diagonal_copy_default.convert(2, dim1)
+        dim1 = _diagonal_copy.convert(2, dim1)
     if type(dim2) is not int:
-        dim2 = _diagonal_copy_default.convert(3, dim2)
+        dim2 = _diagonal_copy.convert(3, dim2)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _diagonal_copy_default.table[ARRAYS]
+            kernel = _diagonal_copy.table[ARRAYS]
         except KeyError:
-            return _diagonal_copy_default.call(self, offset, dim1, dim2)
+            return _diagonal_copy.call(self, offset, dim1, dim2)
         return kernel(self, offset, dim1, dim2)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy_default.table[keys]
+        kernel = _diagonal_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy_default.call(self, offset, dim1, dim2)
+        return _diagonal_copy.call(self, offset, dim1, dim2)
     return kernel(self, offset, dim1, dim2)
 
 
-_diagonal_copy_default.stub = diagonal_copy_default
+_diagonal_copy.stub = diagonal_copy
 
-_expand_copy_default = declare(
+_expand_copy = declare(
     "aten::expand_copy",
     "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="view_copies.yaml:33",
+    where="view_copies.yaml:29",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-def expand_copy_default(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+def expand_copy(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _expand_copy_default.convert(1, size)
+        size = _expand_copy.convert(1, size)
     if type(implicit) is not bool:
-        implicit = _expand_copy_default.convert(2, implicit)
+        implicit = _expand_copy.convert(2, implicit)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _expand_copy_default.table[ARRAYS]
+            kernel = _expand_copy.table[ARRAYS]
         except KeyError:
-            return _expand_copy_default.call(self, size, implicit)
+            return _expand_copy.call(self, size, implicit)
         return kernel(self, size, implicit)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy_default.table[keys]
+        kernel = _expand_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _expand_copy_default.call(self, size, implicit)
+        return _expand_copy.call(self, size, implicit)
     return kernel(self, size, implicit)
 
 
-_expand_copy_default.stub = expand_copy_default
+_expand_copy.stub = expand_copy
 
-_permute_copy_default = declare(
+_permute_copy = declare(
     "aten::permute_copy",
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="view_copies.yaml:40",
+    where="view_copies.yaml:35",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-def permute_copy_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
     if more or type(dims) is int:
         dims = [dims, *more]
     if not is_int_list(dims):
-        dims = _permute_copy_default.convert(1, dims)
+        dims = _permute_copy.convert(1, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _permute_copy_default.table[ARRAYS]
+            kernel = _permute_copy.table[ARRAYS]
         except KeyError:
-            return _permute_copy_default.call(self, dims)
+            return _permute_copy.call(self, dims)
         return kernel(self, dims)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy_default.table[keys]
+        kernel = _permute_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _permute_copy_default.call(self, dims)
+        return _permute_copy.call(self, dims)
     return kernel(self, dims)
 
 
-_permute_copy_default.stub = permute_copy_default
+_permute_copy.stub = permute_copy
 
-__reshape_alias_copy_default = declare(
+__reshape_alias_copy = declare(
     "aten::_reshape_alias_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="view_copies.yaml:47",
+    where="view_copies.yaml:41",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-def _reshape_alias_copy_default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     if not is_int_list(size):
-        size = __reshape_alias_copy_default.convert(1, size)
+        size = __reshape_alias_copy.convert(1, size)
     if not is_int_list(stride):
-        stride = __reshape_alias_copy_default.convert(2, stride)
+        stride = __reshape_alias_copy.convert(2, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __reshape_alias_copy_default.table[ARRAYS]
+            kernel = __reshape_alias_copy.table[ARRAYS]
         except KeyError:
-            return __reshape_alias_copy_default.call(self, size, stride)
+            return __reshape_alias_copy.call(self, size, stride)
         return kernel(self, size, stride)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy_default.table[keys]
+        kernel = __reshape_alias_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy_default.call(self, size, stride)
+        return __reshape_alias_copy.call(self, size, stride)
     return kernel(self, size, stride)
 
 
-__reshape_alias_copy_default.stub = _reshape_alias_copy_default
+__reshape_alias_copy.stub = _reshape_alias_copy
 
 _select_copy_int = declare(
     "aten::select_copy.int",
     "(Tensor self, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="view_copies.yaml:54",
+    where="view_copies.yaml:47",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24239,7 +23016,7 @@ _slice_copy_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="view_copies.yaml:61",
+    where="view_copies.yaml:53",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24283,7 +23060,7 @@ _squeeze_copy_default = declare(
     "aten::squeeze_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:68",
+    where="view_copies.yaml:59",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24313,7 +23090,7 @@ _squeeze_copy_dim = declare(
     "aten::squeeze_copy.dim",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:75",
+    where="view_copies.yaml:65",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24345,7 +23122,7 @@ _squeeze_copy_dims = declare(
     "aten::squeeze_copy.dims",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="view_copies.yaml:82",
+    where="view_copies.yaml:71",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24375,41 +23152,41 @@ def squeeze_copy_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Ten
 
 _squeeze_copy_dims.stub = squeeze_copy_dims
 
-_t_copy_default = declare(
+_t_copy = declare(
     "aten::t_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:89",
+    where="view_copies.yaml:77",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # t_copy(Tensor self) -> Tensor
-def t_copy_default(self: Tensor) -> Tensor:
+def t_copy(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _t_copy_default.table[ARRAYS]
+            kernel = _t_copy.table[ARRAYS]
         except KeyError:
-            return _t_copy_default.call(self)
+            return _t_copy.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy_default.table[keys]
+        kernel = _t_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _t_copy_default.call(self)
+        return _t_copy.call(self)
     return kernel(self)
 
 
-_t_copy_default.stub = t_copy_default
+_t_copy.stub = t_copy
 
 _transpose_copy_int = declare(
     "aten::transpose_copy.int",
     "(Tensor self, int dim0, int dim1) -> Tensor",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="view_copies.yaml:96",
+    where="view_copies.yaml:83",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24439,139 +23216,139 @@ def transpose_copy_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 _transpose_copy_int.stub = transpose_copy_int
 
-_unfold_copy_default = declare(
+_unfold_copy = declare(
     "aten::unfold_copy",
     "(Tensor self, int dimension, int size, int step) -> Tensor",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="view_copies.yaml:103",
+    where="view_copies.yaml:89",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-def unfold_copy_default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold_copy(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if type(dimension) is not int:
-        dimension = _unfold_copy_default.convert(1, dimension)
+        dimension = _unfold_copy.convert(1, dimension)
     if type(size) is not int:
-        size = _unfold_copy_default.convert(2, size)
+        size = _unfold_copy.convert(2, size)
     if type(step) is not int:
-        step = _unfold_copy_default.convert(3, step)
+        step = _unfold_copy.convert(3, step)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unfold_copy_default.table[ARRAYS]
+            kernel = _unfold_copy.table[ARRAYS]
         except KeyError:
-            return _unfold_copy_default.call(self, dimension, size, step)
+            return _unfold_copy.call(self, dimension, size, step)
         return kernel(self, dimension, size, step)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy_default.table[keys]
+        kernel = _unfold_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unfold_copy_default.call(self, dimension, size, step)
+        return _unfold_copy.call(self, dimension, size, step)
     return kernel(self, dimension, size, step)
 
 
-_unfold_copy_default.stub = unfold_copy_default
+_unfold_copy.stub = unfold_copy
 
-_unsqueeze_copy_default = declare(
+_unsqueeze_copy = declare(
     "aten::unsqueeze_copy",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:110",
+    where="view_copies.yaml:95",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-def unsqueeze_copy_default(self: Tensor, dim: int) -> Tensor:
+def unsqueeze_copy(self: Tensor, dim: int) -> Tensor:
     if type(dim) is not int:
-        dim = _unsqueeze_copy_default.convert(1, dim)
+        dim = _unsqueeze_copy.convert(1, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsqueeze_copy_default.table[ARRAYS]
+            kernel = _unsqueeze_copy.table[ARRAYS]
         except KeyError:
-            return _unsqueeze_copy_default.call(self, dim)
+            return _unsqueeze_copy.call(self, dim)
         return kernel(self, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy_default.table[keys]
+        kernel = _unsqueeze_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy_default.call(self, dim)
+        return _unsqueeze_copy.call(self, dim)
     return kernel(self, dim)
 
 
-_unsqueeze_copy_default.stub = unsqueeze_copy_default
+_unsqueeze_copy.stub = unsqueeze_copy
 
-_view_as_complex_copy_default = declare(
+_view_as_complex_copy = declare(
     "aten::view_as_complex_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:117",
+    where="view_copies.yaml:101",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-def view_as_complex_copy_default(self: Tensor) -> Tensor:
+def view_as_complex_copy(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_complex_copy_default.table[ARRAYS]
+            kernel = _view_as_complex_copy.table[ARRAYS]
         except KeyError:
-            return _view_as_complex_copy_default.call(self)
+            return _view_as_complex_copy.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy_default.table[keys]
+        kernel = _view_as_complex_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy_default.call(self)
+        return _view_as_complex_copy.call(self)
     return kernel(self)
 
 
-_view_as_complex_copy_default.stub = view_as_complex_copy_default
+_view_as_complex_copy.stub = view_as_complex_copy
 
-_view_as_real_copy_default = declare(
+_view_as_real_copy = declare(
     "aten::view_as_real_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:124",
+    where="view_copies.yaml:107",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-def view_as_real_copy_default(self: Tensor) -> Tensor:
+def view_as_real_copy(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_real_copy_default.table[ARRAYS]
+            kernel = _view_as_real_copy.table[ARRAYS]
         except KeyError:
-            return _view_as_real_copy_default.call(self)
+            return _view_as_real_copy.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy_default.table[keys]
+        kernel = _view_as_real_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy_default.call(self)
+        return _view_as_real_copy.call(self)
     return kernel(self)
 
 
-_view_as_real_copy_default.stub = view_as_real_copy_default
+_view_as_real_copy.stub = view_as_real_copy
 
 _view_copy_default = declare(
     "aten::view_copy",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="view_copies.yaml:131",
+    where="view_copies.yaml:113",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24605,7 +23382,7 @@ _view_copy_dtype = declare(
     "aten::view_copy.dtype",
     "(Tensor self, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="view_copies.yaml:138",
+    where="view_copies.yaml:119",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24738,9 +23515,9 @@ _roll_default = declare(
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25032,7 +23809,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:79",
+    where="shapes.yaml:78",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25073,7 +23850,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:82",
+    where="shapes.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25115,7 +23892,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:87",
+    where="shapes.yaml:86",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25146,7 +23923,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:91",
+    where="shapes.yaml:90",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25176,7 +23953,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:95",
+    where="shapes.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25207,7 +23984,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:99",
+    where="shapes.yaml:98",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25237,7 +24014,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:103",
+    where="shapes.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25266,7 +24043,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:105",
+    where="shapes.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25294,7 +24071,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:107",
+    where="shapes.yaml:106",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25323,7 +24100,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:109",
+    where="shapes.yaml:108",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25351,7 +24128,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:111",
+    where="shapes.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25380,7 +24157,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:115",
+    where="shapes.yaml:114",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25408,7 +24185,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:119",
+    where="shapes.yaml:118",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25437,7 +24214,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:121",
+    where="shapes.yaml:120",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25465,7 +24242,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:123",
+    where="shapes.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25494,7 +24271,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:125",
+    where="shapes.yaml:124",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25522,7 +24299,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:127",
+    where="shapes.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25550,7 +24327,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:134",
+    where="shapes.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25579,7 +24356,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:136",
+    where="shapes.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25609,7 +24386,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:138",
+    where="shapes.yaml:137",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -25637,7 +24414,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:142",
+    where="shapes.yaml:141",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25671,7 +24448,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:147",
+    where="shapes.yaml:146",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25704,7 +24481,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:150",
+    where="shapes.yaml:149",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25736,7 +24513,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:152",
+    where="shapes.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25768,7 +24545,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:155",
+    where="shapes.yaml:154",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25800,7 +24577,7 @@ def diag_embed_default(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int 
 
 _diag_embed_default.stub = diag_embed_default
 
-_tril_indices_default = declare(
+_tril_indices = declare(
     "aten::tril_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -25814,14 +24591,14 @@ _tril_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:162",
+    where="shapes.yaml:161",
     tags=("pt2_compliant_tag",),
 )
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices_default(
+def tril_indices(
     row: int,
     col: int,
     offset: int = 0,
@@ -25832,70 +24609,33 @@ def tril_indices_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _tril_indices_default.convert(0, row)
+        row = _tril_indices.convert(0, row)
     if type(col) is not int:
-        col = _tril_indices_default.convert(1, col)
+        col = _tril_indices.convert(1, col)
     if type(offset) is not int:
-        offset = _tril_indices_default.convert(2, offset)
+        offset = _tril_indices.convert(2, offset)
     if dtype is not None:
-        dtype = _tril_indices_default.convert(3, dtype)
+        dtype = _tril_indices.convert(3, dtype)
     if layout is not None:
-        layout = _tril_indices_default.convert(4, layout)
+        layout = _tril_indices.convert(4, layout)
     if device is not None:
-        device = _tril_indices_default.convert(5, device)
+        device = _tril_indices.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _tril_indices_default.convert(6, pin_memory)
+        pin_memory = _tril_indices.convert(6, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices_default.table[keys]
+        kernel = _tril_indices.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _tril_indices.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_tril_indices_default.stub = tril_indices_default
+_tril_indices.stub = tril_indices
 
-_tril_indices_out = declare(
-    "aten::tril_indices.out",
-    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
-    kwarg_only=3,
-    where="shapes.yaml:167",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
-def tril_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
-    if type(row) is not int:
-        row = _tril_indices_out.convert(0, row)
-    if type(col) is not int:
-        col = _tril_indices_out.convert(1, col)
-    if type(offset) is not int:
-        offset = _tril_indices_out.convert(2, offset)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _tril_indices_out.table[ARRAYS]
-        except KeyError:
-            return _tril_indices_out.call(row, col, offset, out)
-        return kernel(row, col, offset, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tril_indices_out.call(row, col, offset, out)
-    return kernel(row, col, offset, out)
-
-
-_tril_indices_out.stub = tril_indices_out
-
-_triu_indices_default = declare(
+_triu_indices = declare(
     "aten::triu_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -25909,14 +24649,14 @@ _triu_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:169",
+    where="shapes.yaml:166",
     tags=("pt2_compliant_tag",),
 )
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices_default(
+def triu_indices(
     row: int,
     col: int,
     offset: int = 0,
@@ -25927,68 +24667,31 @@ def triu_indices_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _triu_indices_default.convert(0, row)
+        row = _triu_indices.convert(0, row)
     if type(col) is not int:
-        col = _triu_indices_default.convert(1, col)
+        col = _triu_indices.convert(1, col)
     if type(offset) is not int:
-        offset = _triu_indices_default.convert(2, offset)
+        offset = _triu_indices.convert(2, offset)
     if dtype is not None:
-        dtype = _triu_indices_default.convert(3, dtype)
+        dtype = _triu_indices.convert(3, dtype)
     if layout is not None:
-        layout = _triu_indices_default.convert(4, layout)
+        layout = _triu_indices.convert(4, layout)
     if device is not None:
-        device = _triu_indices_default.convert(5, device)
+        device = _triu_indices.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _triu_indices_default.convert(6, pin_memory)
+        pin_memory = _triu_indices.convert(6, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices_default.table[keys]
+        kernel = _triu_indices.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _triu_indices.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_triu_indices_default.stub = triu_indices_default
-
-_triu_indices_out = declare(
-    "aten::triu_indices.out",
-    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
-    kwarg_only=3,
-    where="shapes.yaml:174",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
-def triu_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
-    if type(row) is not int:
-        row = _triu_indices_out.convert(0, row)
-    if type(col) is not int:
-        col = _triu_indices_out.convert(1, col)
-    if type(offset) is not int:
-        offset = _triu_indices_out.convert(2, offset)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _triu_indices_out.table[ARRAYS]
-        except KeyError:
-            return _triu_indices_out.call(row, col, offset, out)
-        return kernel(row, col, offset, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _triu_indices_out.call(row, col, offset, out)
-    return kernel(row, col, offset, out)
-
-
-_triu_indices_out.stub = triu_indices_out
+_triu_indices.stub = triu_indices
 
 _slice_scatter_default = declare(
     "aten::slice_scatter",
@@ -26001,7 +24704,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:178",
+    where="shapes.yaml:173",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -26046,7 +24749,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:186",
+    where="shapes.yaml:181",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26080,7 +24783,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:193",
+    where="shapes.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26112,7 +24815,7 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int = 0, dim1: i
 
 _diagonal_scatter_default.stub = diagonal_scatter_default
 
-_as_strided_scatter_default = declare(
+_as_strided_scatter = declare(
     "aten::as_strided_scatter",
     "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (
@@ -26122,13 +24825,13 @@ _as_strided_scatter_default = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:200",
+    where="shapes.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_scatter_default(
+def as_strided_scatter(
     self: Tensor,
     src: Tensor,
     size: Sequence[int],
@@ -26136,35 +24839,35 @@ def as_strided_scatter_default(
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_scatter_default.convert(2, size)
+        size = _as_strided_scatter.convert(2, size)
     if not is_int_list(stride):
-        stride = _as_strided_scatter_default.convert(3, stride)
+        stride = _as_strided_scatter.convert(3, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
+        storage_offset = _as_strided_scatter.convert(4, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
-            kernel = _as_strided_scatter_default.table[ARRAYS]
+            kernel = _as_strided_scatter.table[ARRAYS]
         except KeyError:
-            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+            return _as_strided_scatter.call(self, src, size, stride, storage_offset)
         return kernel(self, src, size, stride, storage_offset)
     try:
         keys = self.keys | src.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter_default.table[keys]
+        kernel = _as_strided_scatter.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+        return _as_strided_scatter.call(self, src, size, stride, storage_offset)
     return kernel(self, src, size, stride, storage_offset)
 
 
-_as_strided_scatter_default.stub = as_strided_scatter_default
+_as_strided_scatter.stub = as_strided_scatter
 
 _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:208",
+    where="shapes.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26198,7 +24901,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:215",
+    where="shapes.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26206,7 +24909,7 @@ _reflection_pad1d_default = declare(
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -26230,7 +24933,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:222",
+    where="shapes.yaml:216",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26262,7 +24965,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:229",
+    where="shapes.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26294,7 +24997,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:236",
+    where="shapes.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26302,7 +25005,7 @@ _replication_pad1d_default = declare(
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -26326,7 +25029,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:243",
+    where="shapes.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26358,7 +25061,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:250",
+    where="shapes.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26390,7 +25093,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:257",
+    where="shapes.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26424,7 +25127,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:260",
+    where="shapes.yaml:254",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26460,7 +25163,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:263",
+    where="shapes.yaml:257",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27321,7 +26024,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill_Tensor.stub = masked_fill_Tensor
 
-_masked_select_default = declare(
+_masked_select = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
@@ -27331,62 +26034,31 @@ _masked_select_default = declare(
 
 
 # masked_select(Tensor self, Tensor mask) -> Tensor
-def masked_select_default(self: Tensor, mask: Tensor) -> Tensor:
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
-            kernel = _masked_select_default.table[ARRAYS]
+            kernel = _masked_select.table[ARRAYS]
         except KeyError:
-            return _masked_select_default.call(self, mask)
+            return _masked_select.call(self, mask)
         return kernel(self, mask)
     try:
         keys = self.keys | mask.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select_default.table[keys]
+        kernel = _masked_select.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _masked_select_default.call(self, mask)
+        return _masked_select.call(self, mask)
     return kernel(self, mask)
 
 
-_masked_select_default.stub = masked_select_default
-
-_masked_select_out = declare(
-    "aten::masked_select.out",
-    "(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("mask", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="indexing.yaml:177",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
-def masked_select_out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _masked_select_out.table[ARRAYS]
-        except KeyError:
-            return _masked_select_out.call(self, mask, out)
-        return kernel(self, mask, out)
-    try:
-        keys = self.keys | mask.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_select_out.call(self, mask, out)
-    return kernel(self, mask, out)
-
-
-_masked_select_out.stub = masked_select_out
+_masked_select.stub = masked_select
 
 _nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:179",
+    where="indexing.yaml:177",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -27416,7 +26088,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:186",
+    where="indexing.yaml:184",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -27446,7 +26118,7 @@ _nonzero_numpy = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="indexing.yaml:192",
+    where="indexing.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27476,7 +26148,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:197",
+    where="indexing.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27506,7 +26178,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:201",
+    where="indexing.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27538,7 +26210,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:208",
+    where="indexing.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27672,7 +26344,7 @@ _log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:23",
+    where="nn.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27706,7 +26378,7 @@ __safe_softmax = declare(
     "aten::_safe_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:29",
+    where="nn.yaml:27",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27736,23 +26408,23 @@ def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Ten
 
 __safe_softmax.stub = _safe_softmax
 
-_linear_default = declare(
+_linear = declare(
     "aten::linear",
     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:33",
+    where="nn.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-def linear_default(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _linear_default.table[ARRAYS]
+            kernel = _linear.table[ARRAYS]
         except KeyError:
-            return _linear_default.call(input, weight, bias)
+            return _linear.call(input, weight, bias)
         return kernel(input, weight, bias)
     try:
         keys = input.keys | weight.keys
@@ -27760,58 +26432,19 @@ def linear_default(input: Tensor, weight: Tensor, bias: Tensor | None = None) ->
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linear_default.table[keys]
+        kernel = _linear.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linear_default.call(input, weight, bias)
+        return _linear.call(input, weight, bias)
     return kernel(input, weight, bias)
 
 
-_linear_default.stub = linear_default
-
-_linear_out = declare(
-    "aten::linear.out",
-    "(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None), ("out", "Tensor")),
-    kwarg_only=3,
-    where="nn.yaml:35",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
-def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and type(weight) is ndarray
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linear_out.table[ARRAYS]
-        except KeyError:
-            return _linear_out.call(input, weight, bias, out)
-        return kernel(input, weight, bias, out)
-    try:
-        keys = input.keys | weight.keys | out.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linear_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linear_out.call(input, weight, bias, out)
-    return kernel(input, weight, bias, out)
-
-
-_linear_out.stub = linear_out
+_linear.stub = linear
 
 _bilinear = declare(
     "aten::bilinear",
     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input1", "Tensor"), ("input2", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:37",
+    where="nn.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27856,7 +26489,7 @@ _embedding_default = declare(
         ("scale_grad_by_freq", "bool", False),
         ("sparse", "bool", False),
     ),
-    where="nn.yaml:41",
+    where="nn.yaml:37",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -27899,7 +26532,7 @@ _embedding_renorm_default = declare(
     "aten::embedding_renorm",
     "(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:48",
+    where="nn.yaml:44",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27933,7 +26566,7 @@ _one_hot = declare(
     "aten::one_hot",
     "(Tensor self, int num_classes=-1) -> Tensor",
     (("self", "Tensor"), ("num_classes", "int", -1)),
-    where="nn.yaml:54",
+    where="nn.yaml:50",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -27965,7 +26598,7 @@ _native_dropout_default = declare(
     "aten::native_dropout",
     "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?")),
-    where="nn.yaml:59",
+    where="nn.yaml:55",
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -27999,7 +26632,7 @@ _dropout = declare(
     "aten::dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:66",
+    where="nn.yaml:62",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28033,7 +26666,7 @@ _dropout_ = declare(
     "aten::dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:69",
+    where="nn.yaml:65",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28067,7 +26700,7 @@ _feature_dropout = declare(
     "aten::feature_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:72",
+    where="nn.yaml:68",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28101,7 +26734,7 @@ _feature_dropout_ = declare(
     "aten::feature_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:75",
+    where="nn.yaml:71",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28135,7 +26768,7 @@ _alpha_dropout = declare(
     "aten::alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:78",
+    where="nn.yaml:74",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28169,7 +26802,7 @@ _alpha_dropout_ = declare(
     "aten::alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:81",
+    where="nn.yaml:77",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28203,7 +26836,7 @@ _feature_alpha_dropout = declare(
     "aten::feature_alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:84",
+    where="nn.yaml:80",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28237,7 +26870,7 @@ _feature_alpha_dropout_ = declare(
     "aten::feature_alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:87",
+    where="nn.yaml:83",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28282,7 +26915,7 @@ _scaled_dot_product_attention = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=6,
-    where="nn.yaml:92",
+    where="nn.yaml:88",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28360,7 +26993,7 @@ __scaled_dot_product_attention_math = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=7,
-    where="nn.yaml:95",
+    where="nn.yaml:91",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29092,123 +27725,7 @@ def _native_batch_norm_legit_default(
 
 __native_batch_norm_legit_default.stub = _native_batch_norm_legit_default
 
-__native_batch_norm_legit_out = declare(
-    "aten::_native_batch_norm_legit.out",
-    "(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, "
-    "float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), "
-    "Tensor(e!), Tensor(f!))",
-    (
-        ("input", "Tensor"),
-        ("weight", "Tensor?"),
-        ("bias", "Tensor?"),
-        ("running_mean", "Tensor"),
-        ("running_var", "Tensor"),
-        ("training", "bool"),
-        ("momentum", "float"),
-        ("eps", "float"),
-        ("out", "Tensor"),
-        ("save_mean", "Tensor"),
-        ("save_invstd", "Tensor"),
-    ),
-    kwarg_only=8,
-    where="normalization.yaml:64",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# _native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
-#     running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!)
-#     save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))
-def _native_batch_norm_legit_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    training: bool,
-    momentum: float,
-    eps: float,
-    *,
-    out: Tensor,
-    save_mean: Tensor,
-    save_invstd: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(training) is not bool:
-        training = __native_batch_norm_legit_out.convert(5, training)
-    if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_out.convert(6, momentum)
-    if type(eps) is not float:
-        eps = __native_batch_norm_legit_out.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and type(out) is ndarray
-        and type(save_mean) is ndarray
-        and type(save_invstd) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_out.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-                out,
-                save_mean,
-                save_invstd,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys | out.keys | save_mean.keys | save_invstd.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
-
-
-__native_batch_norm_legit_out.stub = _native_batch_norm_legit_out
-
-__native_batch_norm_legit_no_training_default = declare(
+__native_batch_norm_legit_no_training = declare(
     "aten::_native_batch_norm_legit_no_training",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
     "eps) -> (Tensor, Tensor, Tensor)",
@@ -29221,14 +27738,14 @@ __native_batch_norm_legit_no_training_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:66",
+    where="normalization.yaml:64",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def _native_batch_norm_legit_no_training_default(
+def _native_batch_norm_legit_no_training(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -29238,9 +27755,9 @@ def _native_batch_norm_legit_no_training_default(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
+        momentum = __native_batch_norm_legit_no_training.convert(5, momentum)
     if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
+        eps = __native_batch_norm_legit_no_training.convert(6, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -29251,9 +27768,9 @@ def _native_batch_norm_legit_no_training_default(
         and modes is None
     ):
         try:
-            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
+            kernel = __native_batch_norm_legit_no_training.table[ARRAYS]
         except KeyError:
-            return __native_batch_norm_legit_no_training_default.call(
+            return __native_batch_norm_legit_no_training.call(
                 input,
                 weight,
                 bias,
@@ -29271,23 +27788,15 @@ def _native_batch_norm_legit_no_training_default(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training_default.table[keys]
+        kernel = __native_batch_norm_legit_no_training.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training_default.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            momentum,
-            eps,
-        )
+        return __native_batch_norm_legit_no_training.call(input, weight, bias, running_mean, running_var, momentum, eps)
     return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
-__native_batch_norm_legit_no_training_default.stub = _native_batch_norm_legit_no_training_default
+__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
 
-_native_batch_norm_default = declare(
+_native_batch_norm = declare(
     "aten::native_batch_norm",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -29301,14 +27810,14 @@ _native_batch_norm_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:72",
+    where="normalization.yaml:69",
     tags=("pt2_compliant_tag",),
 )
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def native_batch_norm_default(
+def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -29319,11 +27828,11 @@ def native_batch_norm_default(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(training) is not bool:
-        training = _native_batch_norm_default.convert(5, training)
+        training = _native_batch_norm.convert(5, training)
     if type(momentum) is not float:
-        momentum = _native_batch_norm_default.convert(6, momentum)
+        momentum = _native_batch_norm.convert(6, momentum)
     if type(eps) is not float:
-        eps = _native_batch_norm_default.convert(7, eps)
+        eps = _native_batch_norm.convert(7, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -29334,18 +27843,9 @@ def native_batch_norm_default(
         and modes is None
     ):
         try:
-            kernel = _native_batch_norm_default.table[ARRAYS]
+            kernel = _native_batch_norm.table[ARRAYS]
         except KeyError:
-            return _native_batch_norm_default.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-            )
+            return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
         return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
     try:
         keys = input.keys
@@ -29359,133 +27859,13 @@ def native_batch_norm_default(
             keys |= running_var.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm_default.table[keys]
+        kernel = _native_batch_norm.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+        return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-_native_batch_norm_default.stub = native_batch_norm_default
-
-_native_batch_norm_out = declare(
-    "aten::native_batch_norm.out",
-    "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-    "momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), "
-    "Tensor(b!), Tensor(c!))",
-    (
-        ("input", "Tensor"),
-        ("weight", "Tensor?"),
-        ("bias", "Tensor?"),
-        ("running_mean", "Tensor?"),
-        ("running_var", "Tensor?"),
-        ("training", "bool"),
-        ("momentum", "float"),
-        ("eps", "float"),
-        ("out", "Tensor"),
-        ("save_mean", "Tensor"),
-        ("save_invstd", "Tensor"),
-    ),
-    kwarg_only=8,
-    where="normalization.yaml:76",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
-#     training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) ->
-#     (Tensor(a!), Tensor(b!), Tensor(c!))
-def native_batch_norm_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    *,
-    out: Tensor,
-    save_mean: Tensor,
-    save_invstd: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(training) is not bool:
-        training = _native_batch_norm_out.convert(5, training)
-    if type(momentum) is not float:
-        momentum = _native_batch_norm_out.convert(6, momentum)
-    if type(eps) is not float:
-        eps = _native_batch_norm_out.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and (running_mean is None or type(running_mean) is ndarray)
-        and (running_var is None or type(running_var) is ndarray)
-        and type(out) is ndarray
-        and type(save_mean) is ndarray
-        and type(save_invstd) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _native_batch_norm_out.table[ARRAYS]
-        except KeyError:
-            return _native_batch_norm_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-                out,
-                save_mean,
-                save_invstd,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    try:
-        keys = input.keys | out.keys | save_mean.keys | save_invstd.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if running_mean is not None:
-            keys |= running_mean.keys
-        if running_var is not None:
-            keys |= running_var.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
-
-
-_native_batch_norm_out.stub = native_batch_norm_out
+_native_batch_norm.stub = native_batch_norm
 
 _batch_norm = declare(
     "aten::batch_norm",
@@ -29502,7 +27882,7 @@ _batch_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:78",
+    where="normalization.yaml:73",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -29587,7 +27967,7 @@ _instance_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:81",
+    where="normalization.yaml:76",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30063,7 +28443,7 @@ _rrelu_with_noise = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:64",
+    where="activations.yaml:66",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -30117,7 +28497,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:69",
+    where="activations.yaml:71",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -30171,7 +28551,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:72",
+    where="activations.yaml:76",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -30217,7 +28597,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="activations.yaml:78",
+    where="activations.yaml:82",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30251,7 +28631,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:85",
+    where="activations.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30277,6 +28657,37 @@ def log_sigmoid_default(self: Tensor) -> Tensor:
 
 _log_sigmoid_default.stub = log_sigmoid_default
 
+_log_sigmoid_out = declare(
+    "aten::log_sigmoid.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="activations.yaml:93",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _log_sigmoid_out.table[ARRAYS]
+        except KeyError:
+            return _log_sigmoid_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_sigmoid_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_sigmoid_out.call(self, out)
+    return kernel(self, out)
+
+
+_log_sigmoid_out.stub = log_sigmoid_out
+
 
 class log_sigmoid_forward_default_result(NamedTuple):
     output: Tensor
@@ -30289,7 +28700,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="activations.yaml:90",
+    where="activations.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30321,7 +28732,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:93",
+    where="activations.yaml:98",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30351,7 +28762,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:99",
+    where="activations.yaml:104",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30385,7 +28796,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:106",
+    where="activations.yaml:111",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30415,7 +28826,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:111",
+    where="activations.yaml:116",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -30445,7 +28856,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:115",
+    where="activations.yaml:120",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30475,7 +28886,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:122",
+    where="activations.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30505,7 +28916,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:128",
+    where="activations.yaml:133",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30537,7 +28948,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:136",
+    where="activations.yaml:141",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30569,7 +28980,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:143",
+    where="activations.yaml:148",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30603,7 +29014,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="activations.yaml:150",
+    where="activations.yaml:155",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30807,7 +29218,7 @@ def binary_cross_entropy_default(
 
 _binary_cross_entropy_default.stub = binary_cross_entropy_default
 
-_binary_cross_entropy_with_logits_default = declare(
+_binary_cross_entropy_with_logits = declare(
     "aten::binary_cross_entropy_with_logits",
     "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
     (
@@ -30824,7 +29235,7 @@ _binary_cross_entropy_with_logits_default = declare(
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
-def binary_cross_entropy_with_logits_default(
+def binary_cross_entropy_with_logits(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -30832,7 +29243,7 @@ def binary_cross_entropy_with_logits_default(
     reduction: int = 1,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
+        reduction = _binary_cross_entropy_with_logits.convert(4, reduction)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -30842,9 +29253,9 @@ def binary_cross_entropy_with_logits_default(
         and modes is None
     ):
         try:
-            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
+            kernel = _binary_cross_entropy_with_logits.table[ARRAYS]
         except KeyError:
-            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+            return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
         return kernel(self, target, weight, pos_weight, reduction)
     try:
         keys = self.keys | target.keys
@@ -30854,20 +29265,20 @@ def binary_cross_entropy_with_logits_default(
             keys |= pos_weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits_default.table[keys]
+        kernel = _binary_cross_entropy_with_logits.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+        return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
     return kernel(self, target, weight, pos_weight, reduction)
 
 
-_binary_cross_entropy_with_logits_default.stub = binary_cross_entropy_with_logits_default
+_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
 
 _kl_div = declare(
     "aten::kl_div",
     "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("log_target", "bool", False)),
     kwarg_only=3,
-    where="losses.yaml:38",
+    where="losses.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30897,43 +29308,43 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 
 _kl_div.stub = kl_div
 
-_soft_margin_loss_default = declare(
+_soft_margin_loss = declare(
     "aten::soft_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:40",
+    where="losses.yaml:39",
     tags=("pt2_compliant_tag",),
 )
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def soft_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _soft_margin_loss_default.convert(2, reduction)
+        reduction = _soft_margin_loss.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _soft_margin_loss_default.table[ARRAYS]
+            kernel = _soft_margin_loss.table[ARRAYS]
         except KeyError:
-            return _soft_margin_loss_default.call(self, target, reduction)
+            return _soft_margin_loss.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss_default.table[keys]
+        kernel = _soft_margin_loss.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss_default.call(self, target, reduction)
+        return _soft_margin_loss.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_soft_margin_loss_default.stub = soft_margin_loss_default
+_soft_margin_loss.stub = soft_margin_loss
 
 _hinge_embedding_loss = declare(
     "aten::hinge_embedding_loss",
     "(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("margin", "float", 1.0), ("reduction", "int", 1)),
-    where="losses.yaml:45",
+    where="losses.yaml:43",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30974,7 +29385,7 @@ _poisson_nll_loss = declare(
         ("eps", "float"),
         ("reduction", "int"),
     ),
-    where="losses.yaml:47",
+    where="losses.yaml:45",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31008,7 +29419,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 _poisson_nll_loss.stub = poisson_nll_loss
 
-_nll_loss_default = declare(
+_nll_loss = declare(
     "aten::nll_loss",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -31018,13 +29429,13 @@ _nll_loss_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:51",
+    where="losses.yaml:49",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss_default(
+def nll_loss(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -31032,9 +29443,9 @@ def nll_loss_default(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss_default.convert(3, reduction)
+        reduction = _nll_loss.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss_default.convert(4, ignore_index)
+        ignore_index = _nll_loss.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -31043,9 +29454,9 @@ def nll_loss_default(
         and modes is None
     ):
         try:
-            kernel = _nll_loss_default.table[ARRAYS]
+            kernel = _nll_loss.table[ARRAYS]
         except KeyError:
-            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -31053,13 +29464,13 @@ def nll_loss_default(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_default.table[keys]
+        kernel = _nll_loss.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss_default.stub = nll_loss_default
+_nll_loss.stub = nll_loss
 
 
 class nll_loss_forward_default_result(NamedTuple):
@@ -31074,7 +29485,7 @@ _nll_loss_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:56",
+    where="losses.yaml:53",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31133,7 +29544,7 @@ _nll_loss_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:59",
+    where="losses.yaml:56",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -31182,7 +29593,7 @@ def nll_loss_forward_output(
 
 _nll_loss_forward_output.stub = nll_loss_forward_output
 
-_nll_loss2d_default = declare(
+_nll_loss2d = declare(
     "aten::nll_loss2d",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -31192,13 +29603,13 @@ _nll_loss2d_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:65",
+    where="losses.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss2d_default(
+def nll_loss2d(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -31206,9 +29617,9 @@ def nll_loss2d_default(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss2d_default.convert(3, reduction)
+        reduction = _nll_loss2d.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
+        ignore_index = _nll_loss2d.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -31217,9 +29628,9 @@ def nll_loss2d_default(
         and modes is None
     ):
         try:
-            kernel = _nll_loss2d_default.table[ARRAYS]
+            kernel = _nll_loss2d.table[ARRAYS]
         except KeyError:
-            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -31227,13 +29638,13 @@ def nll_loss2d_default(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_default.table[keys]
+        kernel = _nll_loss2d.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss2d_default.stub = nll_loss2d_default
+_nll_loss2d.stub = nll_loss2d
 
 
 class nll_loss2d_forward_default_result(NamedTuple):
@@ -31248,7 +29659,7 @@ _nll_loss2d_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:70",
+    where="losses.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31307,7 +29718,7 @@ _nll_loss2d_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:73",
+    where="losses.yaml:69",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -31366,7 +29777,7 @@ _nll_loss_nd = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:79",
+    where="losses.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31421,7 +29832,7 @@ _cross_entropy_loss = declare(
         ("ignore_index", "SymInt", -100),
         ("label_smoothing", "float", 0.0),
     ),
-    where="losses.yaml:81",
+    where="losses.yaml:77",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31479,7 +29890,7 @@ _multi_margin_loss_default = declare(
         ("weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:83",
+    where="losses.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31526,37 +29937,37 @@ def multi_margin_loss_default(
 
 _multi_margin_loss_default.stub = multi_margin_loss_default
 
-_multilabel_margin_loss_default = declare(
+_multilabel_margin_loss = declare(
     "aten::multilabel_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:89",
+    where="losses.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _multilabel_margin_loss_default.convert(2, reduction)
+        reduction = _multilabel_margin_loss.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _multilabel_margin_loss_default.table[ARRAYS]
+            kernel = _multilabel_margin_loss.table[ARRAYS]
         except KeyError:
-            return _multilabel_margin_loss_default.call(self, target, reduction)
+            return _multilabel_margin_loss.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_default.table[keys]
+        kernel = _multilabel_margin_loss.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_default.call(self, target, reduction)
+        return _multilabel_margin_loss.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_multilabel_margin_loss_default.stub = multilabel_margin_loss_default
+_multilabel_margin_loss.stub = multilabel_margin_loss
 
 
 class multilabel_margin_loss_forward_default_result(NamedTuple):
@@ -31570,7 +29981,7 @@ _multilabel_margin_loss_forward_default = declare(
     "aten::multilabel_margin_loss_forward",
     "(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int")),
-    where="losses.yaml:94",
+    where="losses.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31609,7 +30020,7 @@ _multilabel_margin_loss_forward_output = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int"), ("output", "Tensor"), ("is_target", "Tensor")),
     kwarg_only=3,
-    where="losses.yaml:97",
+    where="losses.yaml:92",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -31661,7 +30072,7 @@ _margin_ranking_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:105",
+    where="losses.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31707,7 +30118,7 @@ _cosine_embedding_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:107",
+    where="losses.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31757,7 +30168,7 @@ _triplet_margin_loss = declare(
         ("swap", "bool", False),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:109",
+    where="losses.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31807,7 +30218,7 @@ _cosine_similarity = declare(
     "aten::cosine_similarity",
     "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("dim", "int", 1), ("eps", "float", 1e-08)),
-    where="losses.yaml:111",
+    where="losses.yaml:106",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31841,7 +30252,7 @@ _pairwise_distance = declare(
     "aten::pairwise_distance",
     "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("eps", "float", 1e-06), ("keepdim", "bool", False)),
-    where="losses.yaml:113",
+    where="losses.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31873,7 +30284,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 _pairwise_distance.stub = pairwise_distance
 
-_convolution_default_ = declare(
+_convolution_default = declare(
     "aten::convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -31907,23 +30318,23 @@ def convolution_default(
     groups: int,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_default_.convert(3, stride)
+        stride = _convolution_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default_.convert(4, padding)
+        padding = _convolution_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default_.convert(5, dilation)
+        dilation = _convolution_default.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default_.convert(6, transposed)
+        transposed = _convolution_default.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default_.convert(7, output_padding)
+        output_padding = _convolution_default.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default_.convert(8, groups)
+        groups = _convolution_default.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default_.table[ARRAYS]
+            kernel = _convolution_default.table[ARRAYS]
         except KeyError:
-            return _convolution_default_.call(
+            return _convolution_default.call(
                 input,
                 weight,
                 bias,
@@ -31941,9 +30352,9 @@ def convolution_default(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default_.table[keys]
+        kernel = _convolution_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default_.call(
+        return _convolution_default.call(
             input,
             weight,
             bias,
@@ -31957,9 +30368,9 @@ def convolution_default(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_convolution_default_.stub = convolution_default
+_convolution_default.stub = convolution_default
 
-__convolution_default = declare(
+__convolution = declare(
     "aten::_convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
@@ -31987,7 +30398,7 @@ __convolution_default = declare(
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
-def _convolution_default(
+def _convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -32003,31 +30414,31 @@ def _convolution_default(
     allow_tf32: bool,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = __convolution_default.convert(3, stride)
+        stride = __convolution.convert(3, stride)
     if not is_int_list(padding):
-        padding = __convolution_default.convert(4, padding)
+        padding = __convolution.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = __convolution_default.convert(5, dilation)
+        dilation = __convolution.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = __convolution_default.convert(6, transposed)
+        transposed = __convolution.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = __convolution_default.convert(7, output_padding)
+        output_padding = __convolution.convert(7, output_padding)
     if type(groups) is not int:
-        groups = __convolution_default.convert(8, groups)
+        groups = __convolution.convert(8, groups)
     if type(benchmark) is not bool:
-        benchmark = __convolution_default.convert(9, benchmark)
+        benchmark = __convolution.convert(9, benchmark)
     if type(deterministic) is not bool:
-        deterministic = __convolution_default.convert(10, deterministic)
+        deterministic = __convolution.convert(10, deterministic)
     if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
+        cudnn_enabled = __convolution.convert(11, cudnn_enabled)
     if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution_default.convert(12, allow_tf32)
+        allow_tf32 = __convolution.convert(12, allow_tf32)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = __convolution_default.table[ARRAYS]
+            kernel = __convolution.table[ARRAYS]
         except KeyError:
-            return __convolution_default.call(
+            return __convolution.call(
                 input,
                 weight,
                 bias,
@@ -32063,9 +30474,9 @@ def _convolution_default(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __convolution_default.table[keys]
+        kernel = __convolution.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __convolution_default.call(
+        return __convolution.call(
             input,
             weight,
             bias,
@@ -32097,7 +30508,7 @@ def _convolution_default(
     )
 
 
-__convolution_default.stub = _convolution_default
+__convolution.stub = _convolution
 
 _conv1d_default = declare(
     "aten::conv1d",
@@ -32112,7 +30523,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:17",
+    where="convolution.yaml:16",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32129,11 +30540,11 @@ def conv1d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_default.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv1d_default.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv1d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_default.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_default.convert(6, groups)
     modes = active_modes()
@@ -32170,7 +30581,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:19",
+    where="convolution.yaml:18",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32187,11 +30598,11 @@ def conv2d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_default.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv2d_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv2d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_default.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_default.convert(6, groups)
     modes = active_modes()
@@ -32228,7 +30639,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:21",
+    where="convolution.yaml:20",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32245,11 +30656,11 @@ def conv3d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_default.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv3d_default.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv3d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_default.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_default.convert(6, groups)
     modes = active_modes()
@@ -32286,7 +30697,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:23",
+    where="convolution.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32303,11 +30714,11 @@ def conv1d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_padding.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv1d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_padding.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_padding.convert(6, groups)
     modes = active_modes()
@@ -32344,7 +30755,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:25",
+    where="convolution.yaml:24",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32361,11 +30772,11 @@ def conv2d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_padding.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv2d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_padding.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_padding.convert(6, groups)
     modes = active_modes()
@@ -32402,7 +30813,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:27",
+    where="convolution.yaml:26",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32419,11 +30830,11 @@ def conv3d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_padding.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv3d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_padding.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_padding.convert(6, groups)
     modes = active_modes()
@@ -32461,7 +30872,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="convolution.yaml:29",
+    where="convolution.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32479,15 +30890,15 @@ def conv_transpose1d(
     dilation: Sequence[int] | int = (1,),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose1d.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose1d.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv_transpose1d.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose1d.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose1d.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose1d.convert(7, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv_transpose1d.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -32523,7 +30934,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="convolution.yaml:31",
+    where="convolution.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32541,15 +30952,15 @@ def conv_transpose2d_input(
     dilation: Sequence[int] | int = (1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose2d_input.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose2d_input.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv_transpose2d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose2d_input.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose2d_input.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose2d_input.convert(7, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv_transpose2d_input.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -32585,7 +30996,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="convolution.yaml:33",
+    where="convolution.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32603,9 +31014,9 @@ def conv_transpose3d_input(
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose3d_input.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose3d_input.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv_transpose3d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose3d_input.convert(5, output_padding)
     if type(groups) is not int:
@@ -32643,7 +31054,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:37",
+    where="convolution.yaml:36",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32659,11 +31070,11 @@ def im2col_default(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32695,7 +31106,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:43",
+    where="convolution.yaml:42",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -32715,11 +31126,11 @@ def col2im_default(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32769,9 +31180,9 @@ def max_pool2d_with_indices_default(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -32831,11 +31242,11 @@ def max_pool2d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d_with_indices_out.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d_with_indices_out.convert(5, ceil_mode)
     modes = active_modes()
@@ -32958,7 +31369,7 @@ def max_pool3d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d_with_indices_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
         padding = _max_pool3d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
@@ -33021,13 +31432,13 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d_with_indices.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d_with_indices.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d_with_indices.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d_with_indices.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d_with_indices.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d_with_indices.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d_with_indices.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d_with_indices.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d_with_indices.convert(5, ceil_mode)
     modes = active_modes()
@@ -33077,13 +31488,13 @@ def max_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d.convert(5, ceil_mode)
     modes = active_modes()
@@ -33133,13 +31544,13 @@ def max_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool2d.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _max_pool2d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d.convert(5, ceil_mode)
     modes = active_modes()
@@ -33191,11 +31602,11 @@ def max_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool3d.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _max_pool3d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool3d.convert(4, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _max_pool3d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool3d.convert(5, ceil_mode)
     modes = active_modes()
@@ -33249,9 +31660,9 @@ def avg_pool2d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -33325,9 +31736,9 @@ def avg_pool3d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -33369,7 +31780,7 @@ def avg_pool3d_default(
 
 _avg_pool3d_default.stub = avg_pool3d_default
 
-_avg_pool1d_default = declare(
+_avg_pool1d = declare(
     "aten::avg_pool1d",
     "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True) -> Tensor",
@@ -33388,7 +31799,7 @@ _avg_pool1d_default = declare(
 
 # avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True) -> Tensor
-def avg_pool1d_default(
+def avg_pool1d(
     self: Tensor,
     kernel_size: Sequence[int] | int,
     stride: Sequence[int] | int = (),
@@ -33397,99 +31808,39 @@ def avg_pool1d_default(
     count_include_pad: bool = True,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d_default.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool1d_default.convert(2, stride)
+        stride = [stride] if type(stride) is int else _avg_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool1d_default.convert(3, padding)
+        padding = [padding] if type(padding) is int else _avg_pool1d.convert(3, padding)
     if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
+        ceil_mode = _avg_pool1d.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
+        count_include_pad = _avg_pool1d.convert(5, count_include_pad)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _avg_pool1d_default.table[ARRAYS]
+            kernel = _avg_pool1d.table[ARRAYS]
         except KeyError:
-            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+            return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
         return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d_default.table[keys]
+        kernel = _avg_pool1d.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-_avg_pool1d_default.stub = avg_pool1d_default
-
-_avg_pool1d_out = declare(
-    "aten::avg_pool1d.out",
-    "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
-    "count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("kernel_size", "int[1]"),
-        ("stride", "int[1]", ()),
-        ("padding", "int[1]", (0,)),
-        ("ceil_mode", "bool", False),
-        ("count_include_pad", "bool", True),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=6,
-    where="pooling.yaml:58",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
-#     count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)
-def avg_pool1d_out(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
-    stride: Sequence[int] | int = (),
-    padding: Sequence[int] | int = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d_out.convert(1, kernel_size)
-    if not is_int_list(stride):
-        stride = _avg_pool1d_out.convert(2, stride)
-    if not is_int_list(padding):
-        padding = _avg_pool1d_out.convert(3, padding)
-    if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d_out.convert(4, ceil_mode)
-    if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d_out.convert(5, count_include_pad)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool1d_out.table[ARRAYS]
-        except KeyError:
-            return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-
-
-_avg_pool1d_out.stub = avg_pool1d_out
+_avg_pool1d.stub = avg_pool1d
 
 __adaptive_avg_pool2d_default = declare(
     "aten::_adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:62",
+    where="pooling.yaml:60",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -33521,7 +31872,7 @@ __adaptive_avg_pool3d_default = declare(
     "aten::_adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="pooling.yaml:69",
+    where="pooling.yaml:67",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -33549,140 +31900,107 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int)
 
 __adaptive_avg_pool3d_default.stub = _adaptive_avg_pool3d_default
 
-_adaptive_avg_pool1d_default = declare(
+_adaptive_avg_pool1d = declare(
     "aten::adaptive_avg_pool1d",
     "(Tensor self, int[1] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:76",
+    where="pooling.yaml:74",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
-def adaptive_avg_pool1d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
+            kernel = _adaptive_avg_pool1d.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool1d_default.call(self, output_size)
+            return _adaptive_avg_pool1d.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d_default.table[keys]
+        kernel = _adaptive_avg_pool1d.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d_default.call(self, output_size)
+        return _adaptive_avg_pool1d.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool1d_default.stub = adaptive_avg_pool1d_default
+_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
 
-_adaptive_avg_pool1d_out = declare(
-    "aten::adaptive_avg_pool1d.out",
-    "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("output_size", "int[1]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="pooling.yaml:79",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def adaptive_avg_pool1d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool1d_out.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool1d_out.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d_out.call(self, output_size, out)
-    return kernel(self, output_size, out)
-
-
-_adaptive_avg_pool1d_out.stub = adaptive_avg_pool1d_out
-
-_adaptive_avg_pool2d_default_ = declare(
+_adaptive_avg_pool2d_ = declare(
     "aten::adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:81",
+    where="pooling.yaml:77",
     tags=("pt2_compliant_tag",),
 )
 
 
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-def adaptive_avg_pool2d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
+        output_size = _adaptive_avg_pool2d_.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
+            kernel = _adaptive_avg_pool2d_.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool2d_default_.call(self, output_size)
+            return _adaptive_avg_pool2d_.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_default_.table[keys]
+        kernel = _adaptive_avg_pool2d_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_default_.call(self, output_size)
+        return _adaptive_avg_pool2d_.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool2d_default_.stub = adaptive_avg_pool2d_default
+_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
 
-_adaptive_avg_pool3d_default_ = declare(
+_adaptive_avg_pool3d_ = declare(
     "aten::adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="pooling.yaml:86",
+    where="pooling.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
 
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-def adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
+        output_size = _adaptive_avg_pool3d_.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
+            kernel = _adaptive_avg_pool3d_.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool3d_default_.call(self, output_size)
+            return _adaptive_avg_pool3d_.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_default_.table[keys]
+        kernel = _adaptive_avg_pool3d_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_default_.call(self, output_size)
+        return _adaptive_avg_pool3d_.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool3d_default_.stub = adaptive_avg_pool3d_default
+_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
 
 _adaptive_max_pool2d_default = declare(
     "aten::adaptive_max_pool2d",
     "(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[2]")),
-    where="pooling.yaml:91",
+    where="pooling.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33715,7 +32033,7 @@ _adaptive_max_pool2d_out = declare(
     "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[2]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:94",
+    where="pooling.yaml:88",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -33754,7 +32072,7 @@ _adaptive_max_pool3d_default = declare(
     "aten::adaptive_max_pool3d",
     "(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[3]")),
-    where="pooling.yaml:100",
+    where="pooling.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33787,7 +32105,7 @@ _adaptive_max_pool3d_out = declare(
     "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[3]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:103",
+    where="pooling.yaml:97",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -33826,7 +32144,7 @@ _adaptive_max_pool1d = declare(
     "aten::adaptive_max_pool1d",
     "(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:109",
+    where="pooling.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33834,7 +32152,7 @@ _adaptive_max_pool1d = declare(
 # adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int] | int) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
-        output_size = _adaptive_max_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_max_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -33866,7 +32184,7 @@ _upsample_nearest1d_default = declare(
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: Sequence[int] | int, scales: float | None = None) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_default.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_default.convert(2, scales)
     modes = active_modes()
@@ -34005,48 +32323,6 @@ def upsample_nearest2d_vec(
 
 _upsample_nearest2d_vec.stub = upsample_nearest2d_vec
 
-_upsample_nearest2d_vec_out = declare(
-    "aten::upsample_nearest2d.vec_out",
-    "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
-    (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="upsampling.yaml:22",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) ->
-#     Tensor(a!)
-def upsample_nearest2d_vec_out(
-    input: Tensor,
-    output_size: Sequence[int] | None,
-    scale_factors: Sequence[float] | None,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if output_size is not None and not is_int_list(output_size):
-        output_size = _upsample_nearest2d_vec_out.convert(1, output_size)
-    if scale_factors is not None:
-        scale_factors = _upsample_nearest2d_vec_out.convert(2, scale_factors)
-    modes = active_modes()
-    if type(input) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_nearest2d_vec_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
-        return kernel(input, output_size, scale_factors, out)
-    try:
-        keys = input.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_nearest2d_vec_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
-    return kernel(input, output_size, scale_factors, out)
-
-
-_upsample_nearest2d_vec_out.stub = upsample_nearest2d_vec_out
-
 _upsample_nearest3d_default = declare(
     "aten::upsample_nearest3d",
     "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
@@ -34057,7 +32333,7 @@ _upsample_nearest3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:24",
+    where="upsampling.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34102,7 +32378,7 @@ _upsample_nearest3d_vec = declare(
     "aten::upsample_nearest3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:30",
+    where="upsampling.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34140,7 +32416,7 @@ __upsample_nearest_exact1d_default = declare(
     "aten::_upsample_nearest_exact1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="upsampling.yaml:32",
+    where="upsampling.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34178,7 +32454,7 @@ __upsample_nearest_exact1d_vec = declare(
     "aten::_upsample_nearest_exact1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:38",
+    where="upsampling.yaml:36",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34216,7 +32492,7 @@ __upsample_nearest_exact2d_default = declare(
     "aten::_upsample_nearest_exact2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="upsampling.yaml:40",
+    where="upsampling.yaml:38",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34257,7 +32533,7 @@ __upsample_nearest_exact2d_vec = declare(
     "aten::_upsample_nearest_exact2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:46",
+    where="upsampling.yaml:44",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34301,7 +32577,7 @@ __upsample_nearest_exact3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:48",
+    where="upsampling.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34346,7 +32622,7 @@ __upsample_nearest_exact3d_vec = declare(
     "aten::_upsample_nearest_exact3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:54",
+    where="upsampling.yaml:52",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34384,7 +32660,7 @@ _upsample_linear1d_default = declare(
     "aten::upsample_linear1d",
     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("align_corners", "bool"), ("scales", "float?", None)),
-    where="upsampling.yaml:56",
+    where="upsampling.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34397,7 +32673,7 @@ def upsample_linear1d_default(
     scales: float | None = None,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_default.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_default.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -34425,7 +32701,7 @@ _upsample_linear1d_vec = declare(
     "aten::upsample_linear1d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:62",
+    where="upsampling.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34472,7 +32748,7 @@ _upsample_bilinear2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:64",
+    where="upsampling.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34517,7 +32793,7 @@ _upsample_bilinear2d_vec = declare(
     "aten::upsample_bilinear2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:70",
+    where="upsampling.yaml:68",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34554,58 +32830,6 @@ def upsample_bilinear2d_vec(
 
 _upsample_bilinear2d_vec.stub = upsample_bilinear2d_vec
 
-_upsample_bilinear2d_vec_out = declare(
-    "aten::upsample_bilinear2d.vec_out",
-    "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("input", "Tensor"),
-        ("output_size", "SymInt[]?"),
-        ("align_corners", "bool"),
-        ("scale_factors", "float[]?"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="upsampling.yaml:73",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def upsample_bilinear2d_vec_out(
-    input: Tensor,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if output_size is not None and not is_int_list(output_size):
-        output_size = _upsample_bilinear2d_vec_out.convert(1, output_size)
-    if type(align_corners) is not bool:
-        align_corners = _upsample_bilinear2d_vec_out.convert(2, align_corners)
-    if scale_factors is not None:
-        scale_factors = _upsample_bilinear2d_vec_out.convert(3, scale_factors)
-    modes = active_modes()
-    if type(input) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_bilinear2d_vec_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
-        return kernel(input, output_size, align_corners, scale_factors, out)
-    try:
-        keys = input.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_bilinear2d_vec_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
-    return kernel(input, output_size, align_corners, scale_factors, out)
-
-
-_upsample_bilinear2d_vec_out.stub = upsample_bilinear2d_vec_out
-
 _upsample_trilinear3d_default = declare(
     "aten::upsample_trilinear3d",
     "(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? "
@@ -34618,7 +32842,7 @@ _upsample_trilinear3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:75",
+    where="upsampling.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34666,7 +32890,7 @@ _upsample_trilinear3d_vec = declare(
     "aten::upsample_trilinear3d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:81",
+    where="upsampling.yaml:77",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34713,7 +32937,7 @@ _upsample_bicubic2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:83",
+    where="upsampling.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34758,7 +32982,7 @@ _upsample_bicubic2d_vec = declare(
     "aten::upsample_bicubic2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:89",
+    where="upsampling.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34851,7 +33075,7 @@ def empty_memory_format(
 
 _empty_memory_format.stub = empty_memory_format
 
-_empty_strided_default = declare(
+_empty_strided = declare(
     "aten::empty_strided",
     "(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -34871,7 +33095,7 @@ _empty_strided_default = declare(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided_default(
+def empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
     *,
@@ -34881,64 +33105,29 @@ def empty_strided_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_strided_default.convert(0, size)
+        size = _empty_strided.convert(0, size)
     if not is_int_list(stride):
-        stride = _empty_strided_default.convert(1, stride)
+        stride = _empty_strided.convert(1, stride)
     if dtype is not None:
-        dtype = _empty_strided_default.convert(2, dtype)
+        dtype = _empty_strided.convert(2, dtype)
     if layout is not None:
-        layout = _empty_strided_default.convert(3, layout)
+        layout = _empty_strided.convert(3, layout)
     if device is not None:
-        device = _empty_strided_default.convert(4, device)
+        device = _empty_strided.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_strided_default.convert(5, pin_memory)
+        pin_memory = _empty_strided.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided_default.table[keys]
+        kernel = _empty_strided.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
+        return _empty_strided.call(size, stride, dtype, layout, device, pin_memory)
     return kernel(size, stride, dtype, layout, device, pin_memory)
 
 
-_empty_strided_default.stub = empty_strided_default
-
-_empty_strided_out = declare(
-    "aten::empty_strided.out",
-    "(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
-    (("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:17",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
-def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
-    if not is_int_list(size):
-        size = _empty_strided_out.convert(0, size)
-    if not is_int_list(stride):
-        stride = _empty_strided_out.convert(1, stride)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_strided_out.table[ARRAYS]
-        except KeyError:
-            return _empty_strided_out.call(size, stride, out)
-        return kernel(size, stride, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_strided_out.call(size, stride, out)
-    return kernel(size, stride, out)
-
-
-_empty_strided_out.stub = empty_strided_out
+_empty_strided.stub = empty_strided
 
 _zeros_default = declare(
     "aten::zeros",
@@ -34952,7 +33141,7 @@ _zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:19",
+    where="creation.yaml:17",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35004,7 +33193,7 @@ _ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:25",
+    where="creation.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35057,7 +33246,7 @@ _full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:31",
+    where="creation.yaml:29",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35098,7 +33287,7 @@ def full_default(
 
 _full_default.stub = full_default
 
-_scalar_tensor_default = declare(
+_scalar_tensor = declare(
     "aten::scalar_tensor",
     "(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -35109,14 +33298,14 @@ _scalar_tensor_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:37",
+    where="creation.yaml:35",
     tags=("pt2_compliant_tag",),
 )
 
 
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def scalar_tensor_default(
+def scalar_tensor(
     s: Scalar,
     *,
     dtype: DTypeLike | None = None,
@@ -35125,27 +33314,27 @@ def scalar_tensor_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor_default.convert(0, s)
+        s = _scalar_tensor.convert(0, s)
     if dtype is not None:
-        dtype = _scalar_tensor_default.convert(1, dtype)
+        dtype = _scalar_tensor.convert(1, dtype)
     if layout is not None:
-        layout = _scalar_tensor_default.convert(2, layout)
+        layout = _scalar_tensor.convert(2, layout)
     if device is not None:
-        device = _scalar_tensor_default.convert(3, device)
+        device = _scalar_tensor.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
+        pin_memory = _scalar_tensor.convert(4, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor_default.table[keys]
+        kernel = _scalar_tensor.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
+        return _scalar_tensor.call(s, dtype, layout, device, pin_memory)
     return kernel(s, dtype, layout, device, pin_memory)
 
 
-_scalar_tensor_default.stub = scalar_tensor_default
+_scalar_tensor.stub = scalar_tensor
 
 _arange_default = declare(
     "aten::arange",
@@ -35159,7 +33348,7 @@ _arange_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:42",
+    where="creation.yaml:39",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35210,7 +33399,7 @@ _arange_start = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:46",
+    where="creation.yaml:43",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35265,7 +33454,7 @@ _arange_start_step = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:50",
+    where="creation.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35323,7 +33512,7 @@ _linspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:55",
+    where="creation.yaml:52",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35378,7 +33567,7 @@ _eye_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:60",
+    where="creation.yaml:57",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35428,7 +33617,7 @@ _eye_m = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:64",
+    where="creation.yaml:61",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35483,7 +33672,7 @@ _linspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:69",
+    where="creation.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35543,7 +33732,7 @@ _linspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:75",
+    where="creation.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35605,7 +33794,7 @@ _linspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:81",
+    where="creation.yaml:76",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35668,7 +33857,7 @@ _logspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:87",
+    where="creation.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35730,7 +33919,7 @@ _logspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:92",
+    where="creation.yaml:86",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35794,7 +33983,7 @@ _logspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:98",
+    where="creation.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35860,7 +34049,7 @@ _logspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:104",
+    where="creation.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35911,7 +34100,7 @@ def logspace_Scalar_Tensor(
 
 _logspace_Scalar_Tensor.stub = logspace_Scalar_Tensor
 
-_empty_permuted_default = declare(
+_empty_permuted = declare(
     "aten::empty_permuted",
     "(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -35924,14 +34113,14 @@ _empty_permuted_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:110",
+    where="creation.yaml:101",
     tags=("pt2_compliant_tag",),
 )
 
 
 # empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_permuted_default(
+def empty_permuted(
     size: Sequence[int],
     physical_layout: Sequence[int],
     *,
@@ -35941,35 +34130,35 @@ def empty_permuted_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_permuted_default.convert(0, size)
+        size = _empty_permuted.convert(0, size)
     if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted_default.convert(1, physical_layout)
+        physical_layout = _empty_permuted.convert(1, physical_layout)
     if dtype is not None:
-        dtype = _empty_permuted_default.convert(2, dtype)
+        dtype = _empty_permuted.convert(2, dtype)
     if layout is not None:
-        layout = _empty_permuted_default.convert(3, layout)
+        layout = _empty_permuted.convert(3, layout)
     if device is not None:
-        device = _empty_permuted_default.convert(4, device)
+        device = _empty_permuted.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted_default.convert(5, pin_memory)
+        pin_memory = _empty_permuted.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted_default.table[keys]
+        kernel = _empty_permuted.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
+        return _empty_permuted.call(size, physical_layout, dtype, layout, device, pin_memory)
     return kernel(size, physical_layout, dtype, layout, device, pin_memory)
 
 
-_empty_permuted_default.stub = empty_permuted_default
+_empty_permuted.stub = empty_permuted
 
 _vander = declare(
     "aten::vander",
     "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
-    where="creation.yaml:115",
+    where="creation.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36012,7 +34201,7 @@ _empty_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:117",
+    where="creation.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36070,7 +34259,7 @@ _zeros_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:121",
+    where="creation.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36128,7 +34317,7 @@ _ones_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:125",
+    where="creation.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36187,7 +34376,7 @@ _full_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:129",
+    where="creation.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36248,7 +34437,7 @@ _rand_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:134",
+    where="creation.yaml:123",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36306,7 +34495,7 @@ _randn_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:140",
+    where="creation.yaml:128",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36365,7 +34554,7 @@ _rand_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:146",
+    where="creation.yaml:133",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36427,7 +34616,7 @@ _randn_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:152",
+    where="creation.yaml:138",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36489,7 +34678,7 @@ _randint_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:158",
+    where="creation.yaml:143",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36551,7 +34740,7 @@ _randint_like_Tensor = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:164",
+    where="creation.yaml:148",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36612,7 +34801,7 @@ _randint_like_low_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:170",
+    where="creation.yaml:153",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36678,7 +34867,7 @@ _randint_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:176",
+    where="creation.yaml:158",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36744,7 +34933,7 @@ _randint_like_Tensor_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:182",
+    where="creation.yaml:163",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36827,7 +35016,7 @@ _randint_like_low_generator_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:188",
+    where="creation.yaml:168",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -36902,7 +35091,73 @@ def randint_like_low_generator_dtype(
 
 _randint_like_low_generator_dtype.stub = randint_like_low_generator_dtype
 
-_new_empty_default = declare(
+_rand_like_out = declare(
+    "aten::rand_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:173",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _rand_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_rand_like_out.stub = rand_like_out
+
+_randn_like_out = declare(
+    "aten::randn_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:178",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _randn_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_randn_like_out.stub = randn_like_out
+
+_new_empty = declare(
     "aten::new_empty",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -36915,14 +35170,14 @@ _new_empty_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:194",
+    where="creation.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_empty_default(
+def new_empty(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -36934,35 +35189,35 @@ def new_empty_default(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_empty_default.convert(1, size)
+        size = _new_empty.convert(1, size)
     if dtype is not None:
-        dtype = _new_empty_default.convert(2, dtype)
+        dtype = _new_empty.convert(2, dtype)
     if layout is not None:
-        layout = _new_empty_default.convert(3, layout)
+        layout = _new_empty.convert(3, layout)
     if device is not None:
-        device = _new_empty_default.convert(4, device)
+        device = _new_empty.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_default.convert(5, pin_memory)
+        pin_memory = _new_empty.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty_default.table[ARRAYS]
+            kernel = _new_empty.table[ARRAYS]
         except KeyError:
-            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+            return _new_empty.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_default.table[keys]
+        kernel = _new_empty.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+        return _new_empty.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_empty_default.stub = new_empty_default
+_new_empty.stub = new_empty
 
-_new_empty_strided_default = declare(
+_new_empty_strided = declare(
     "aten::new_empty_strided",
     "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -36976,14 +35231,14 @@ _new_empty_strided_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:200",
+    where="creation.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-def new_empty_strided_default(
+def new_empty_strided(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
@@ -36994,37 +35249,37 @@ def new_empty_strided_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_empty_strided_default.convert(1, size)
+        size = _new_empty_strided.convert(1, size)
     if not is_int_list(stride):
-        stride = _new_empty_strided_default.convert(2, stride)
+        stride = _new_empty_strided.convert(2, stride)
     if dtype is not None:
-        dtype = _new_empty_strided_default.convert(3, dtype)
+        dtype = _new_empty_strided.convert(3, dtype)
     if layout is not None:
-        layout = _new_empty_strided_default.convert(4, layout)
+        layout = _new_empty_strided.convert(4, layout)
     if device is not None:
-        device = _new_empty_strided_default.convert(5, device)
+        device = _new_empty_strided.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
+        pin_memory = _new_empty_strided.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty_strided_default.table[ARRAYS]
+            kernel = _new_empty_strided.table[ARRAYS]
         except KeyError:
-            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+            return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
         return kernel(self, size, stride, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided_default.table[keys]
+        kernel = _new_empty_strided.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+        return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
     return kernel(self, size, stride, dtype, layout, device, pin_memory)
 
 
-_new_empty_strided_default.stub = new_empty_strided_default
+_new_empty_strided.stub = new_empty_strided
 
-_new_zeros_default = declare(
+_new_zeros = declare(
     "aten::new_zeros",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -37037,14 +35292,14 @@ _new_zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:206",
+    where="creation.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_zeros_default(
+def new_zeros(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -37056,35 +35311,35 @@ def new_zeros_default(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_zeros_default.convert(1, size)
+        size = _new_zeros.convert(1, size)
     if dtype is not None:
-        dtype = _new_zeros_default.convert(2, dtype)
+        dtype = _new_zeros.convert(2, dtype)
     if layout is not None:
-        layout = _new_zeros_default.convert(3, layout)
+        layout = _new_zeros.convert(3, layout)
     if device is not None:
-        device = _new_zeros_default.convert(4, device)
+        device = _new_zeros.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_zeros_default.convert(5, pin_memory)
+        pin_memory = _new_zeros.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_zeros_default.table[ARRAYS]
+            kernel = _new_zeros.table[ARRAYS]
         except KeyError:
-            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+            return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros_default.table[keys]
+        kernel = _new_zeros.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+        return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_zeros_default.stub = new_zeros_default
+_new_zeros.stub = new_zeros
 
-_new_ones_default = declare(
+_new_ones = declare(
     "aten::new_ones",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -37097,14 +35352,14 @@ _new_ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:212",
+    where="creation.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_ones_default(
+def new_ones(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -37116,35 +35371,35 @@ def new_ones_default(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_ones_default.convert(1, size)
+        size = _new_ones.convert(1, size)
     if dtype is not None:
-        dtype = _new_ones_default.convert(2, dtype)
+        dtype = _new_ones.convert(2, dtype)
     if layout is not None:
-        layout = _new_ones_default.convert(3, layout)
+        layout = _new_ones.convert(3, layout)
     if device is not None:
-        device = _new_ones_default.convert(4, device)
+        device = _new_ones.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_ones_default.convert(5, pin_memory)
+        pin_memory = _new_ones.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_ones_default.table[ARRAYS]
+            kernel = _new_ones.table[ARRAYS]
         except KeyError:
-            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+            return _new_ones.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones_default.table[keys]
+        kernel = _new_ones.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+        return _new_ones.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_ones_default.stub = new_ones_default
+_new_ones.stub = new_ones
 
-_new_full_default = declare(
+_new_full = declare(
     "aten::new_full",
     "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -37158,14 +35413,14 @@ _new_full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:218",
+    where="creation.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def new_full_default(
+def new_full(
     self: Tensor,
     size: Sequence[int],
     fill_value: Scalar,
@@ -37176,35 +35431,35 @@ def new_full_default(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_full_default.convert(1, size)
+        size = _new_full.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full_default.convert(2, fill_value)
+        fill_value = _new_full.convert(2, fill_value)
     if dtype is not None:
-        dtype = _new_full_default.convert(3, dtype)
+        dtype = _new_full.convert(3, dtype)
     if layout is not None:
-        layout = _new_full_default.convert(4, layout)
+        layout = _new_full.convert(4, layout)
     if device is not None:
-        device = _new_full_default.convert(5, device)
+        device = _new_full.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full_default.convert(6, pin_memory)
+        pin_memory = _new_full.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_full_default.table[ARRAYS]
+            kernel = _new_full.table[ARRAYS]
         except KeyError:
-            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+            return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
         return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_full_default.table[keys]
+        kernel = _new_full.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+        return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
     return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
 
 
-_new_full_default.stub = new_full_default
+_new_full.stub = new_full
 
 _hann_window_default = declare(
     "aten::hann_window",
@@ -37218,7 +35473,7 @@ _hann_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:226",
+    where="creation.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37269,7 +35524,7 @@ _hann_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:231",
+    where="creation.yaml:214",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37322,7 +35577,7 @@ _hamming_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:236",
+    where="creation.yaml:218",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37373,7 +35628,7 @@ _hamming_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:241",
+    where="creation.yaml:222",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37428,7 +35683,7 @@ _hamming_window_periodic_alpha = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:246",
+    where="creation.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37487,7 +35742,7 @@ _hamming_window_periodic_alpha_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:251",
+    where="creation.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37543,53 +35798,6 @@ def hamming_window_periodic_alpha_beta(
 
 _hamming_window_periodic_alpha_beta.stub = hamming_window_periodic_alpha_beta
 
-_hamming_window_periodic_alpha_beta_out = declare(
-    "aten::hamming_window.periodic_alpha_beta_out",
-    "(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("beta", "float"), ("out", "Tensor")),
-    kwarg_only=4,
-    where="creation.yaml:256",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def hamming_window_periodic_alpha_beta_out(
-    window_length: int,
-    periodic: bool,
-    alpha: float,
-    beta: float,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hamming_window_periodic_alpha_beta_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hamming_window_periodic_alpha_beta_out.convert(1, periodic)
-    if type(alpha) is not float:
-        alpha = _hamming_window_periodic_alpha_beta_out.convert(2, alpha)
-    if type(beta) is not float:
-        beta = _hamming_window_periodic_alpha_beta_out.convert(3, beta)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_alpha_beta_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
-        return kernel(window_length, periodic, alpha, beta, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_alpha_beta_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
-    return kernel(window_length, periodic, alpha, beta, out)
-
-
-_hamming_window_periodic_alpha_beta_out.stub = hamming_window_periodic_alpha_beta_out
-
 _bartlett_window_default = declare(
     "aten::bartlett_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -37602,7 +35810,7 @@ _bartlett_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:258",
+    where="creation.yaml:235",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37653,7 +35861,7 @@ _bartlett_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:263",
+    where="creation.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37694,41 +35902,6 @@ def bartlett_window_periodic(
 
 _bartlett_window_periodic.stub = bartlett_window_periodic
 
-_bartlett_window_periodic_out = declare(
-    "aten::bartlett_window.periodic_out",
-    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:268",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _bartlett_window_periodic_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _bartlett_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _bartlett_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _bartlett_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bartlett_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bartlett_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
-
-
-_bartlett_window_periodic_out.stub = bartlett_window_periodic_out
-
 _blackman_window_default = declare(
     "aten::blackman_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -37741,7 +35914,7 @@ _blackman_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:270",
+    where="creation.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37792,7 +35965,7 @@ _blackman_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:275",
+    where="creation.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37833,41 +36006,6 @@ def blackman_window_periodic(
 
 _blackman_window_periodic.stub = blackman_window_periodic
 
-_blackman_window_periodic_out = declare(
-    "aten::blackman_window.periodic_out",
-    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:280",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _blackman_window_periodic_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _blackman_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _blackman_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _blackman_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _blackman_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _blackman_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
-
-
-_blackman_window_periodic_out.stub = blackman_window_periodic_out
-
 _kaiser_window_default = declare(
     "aten::kaiser_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -37880,7 +36018,7 @@ _kaiser_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:282",
+    where="creation.yaml:253",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37931,7 +36069,7 @@ _kaiser_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:287",
+    where="creation.yaml:257",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37986,7 +36124,7 @@ _kaiser_window_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:292",
+    where="creation.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38030,49 +36168,12 @@ def kaiser_window_beta(
 
 _kaiser_window_beta.stub = kaiser_window_beta
 
-_kaiser_window_beta_out = declare(
-    "aten::kaiser_window.beta_out",
-    "(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("beta", "float"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:297",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
-def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _kaiser_window_beta_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _kaiser_window_beta_out.convert(1, periodic)
-    if type(beta) is not float:
-        beta = _kaiser_window_beta_out.convert(2, beta)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_beta_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
-        return kernel(window_length, periodic, beta, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_beta_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
-    return kernel(window_length, periodic, beta, out)
-
-
-_kaiser_window_beta_out.stub = kaiser_window_beta_out
-
 _empty_out = declare(
     "aten::empty.out",
     "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:301",
+    where="creation.yaml:268",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38109,7 +36210,7 @@ _zeros_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:305",
+    where="creation.yaml:272",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38144,7 +36245,7 @@ _ones_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:309",
+    where="creation.yaml:276",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38179,7 +36280,7 @@ _full_out = declare(
     "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:313",
+    where="creation.yaml:280",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38214,7 +36315,7 @@ _arange_out = declare(
     "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     (("end", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:317",
+    where="creation.yaml:284",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38247,7 +36348,7 @@ _arange_start_out = declare(
     "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:321",
+    where="creation.yaml:288",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38284,7 +36385,7 @@ _linspace_out = declare(
     "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:325",
+    where="creation.yaml:292",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38321,7 +36422,7 @@ _logspace_out = declare(
     "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="creation.yaml:329",
+    where="creation.yaml:296",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38360,7 +36461,7 @@ _eye_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:333",
+    where="creation.yaml:300",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38393,7 +36494,7 @@ _eye_m_out = declare(
     "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:337",
+    where="creation.yaml:304",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38428,7 +36529,7 @@ _empty_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:339",
+    where="creation.yaml:308",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38461,7 +36562,7 @@ _zeros_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:343",
+    where="creation.yaml:312",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38494,7 +36595,7 @@ _ones_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:347",
+    where="creation.yaml:316",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -38522,11 +36623,52 @@ def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, ou
 
 _ones_like_out.stub = ones_like_out
 
+_full_like_out = declare(
+    "aten::full_like.out",
+    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:320",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_like_out.convert(1, fill_value)
+    if memory_format is not None:
+        memory_format = _full_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _full_like_out.table[ARRAYS]
+        except KeyError:
+            return _full_like_out.call(self, fill_value, memory_format, out)
+        return kernel(self, fill_value, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_like_out.call(self, fill_value, memory_format, out)
+    return kernel(self, fill_value, memory_format, out)
+
+
+_full_like_out.stub = full_like_out
+
 _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:353",
+    where="creation.yaml:326",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38558,7 +36700,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:361",
+    where="creation.yaml:334",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38590,7 +36732,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:368",
+    where="creation.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38620,7 +36762,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="creation.yaml:375",
+    where="creation.yaml:348",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38651,7 +36793,7 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="creation.yaml:382",
+    where="creation.yaml:355",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38683,7 +36825,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="creation.yaml:389",
+    where="creation.yaml:362",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38713,7 +36855,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="creation.yaml:393",
+    where="creation.yaml:366",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -38748,7 +36890,7 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="creation.yaml:396",
+    where="creation.yaml:369",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38780,7 +36922,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="creation.yaml:399",
+    where="creation.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -38812,7 +36954,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
 
 _resize_.stub = resize_
 
-__to_copy_default = declare(
+__to_copy = declare(
     "aten::_to_copy",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
     "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -38826,14 +36968,14 @@ __to_copy_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:405",
+    where="creation.yaml:378",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
 #     bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-def _to_copy_default(
+def _to_copy(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -38844,35 +36986,35 @@ def _to_copy_default(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = __to_copy_default.convert(1, dtype)
+        dtype = __to_copy.convert(1, dtype)
     if layout is not None:
-        layout = __to_copy_default.convert(2, layout)
+        layout = __to_copy.convert(2, layout)
     if device is not None:
-        device = __to_copy_default.convert(3, device)
+        device = __to_copy.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy_default.convert(4, pin_memory)
+        pin_memory = __to_copy.convert(4, pin_memory)
     if type(non_blocking) is not bool:
-        non_blocking = __to_copy_default.convert(5, non_blocking)
+        non_blocking = __to_copy.convert(5, non_blocking)
     if memory_format is not None:
-        memory_format = __to_copy_default.convert(6, memory_format)
+        memory_format = __to_copy.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __to_copy_default.table[ARRAYS]
+            kernel = __to_copy.table[ARRAYS]
         except KeyError:
-            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+            return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy_default.table[keys]
+        kernel = __to_copy.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
-__to_copy_default.stub = _to_copy_default
+__to_copy.stub = _to_copy
 
 _to_dtype_layout = declare(
     "aten::to.dtype_layout",
@@ -38889,7 +37031,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:410",
+    where="creation.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38952,7 +37094,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:413",
+    where="creation.yaml:385",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39005,7 +37147,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:418",
+    where="creation.yaml:390",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39056,7 +37198,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:423",
+    where="creation.yaml:395",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39099,7 +37241,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="creation.yaml:428",
+    where="creation.yaml:400",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39129,7 +37271,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:433",
+    where="creation.yaml:405",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -39159,7 +37301,7 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:437",
+    where="creation.yaml:409",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -40109,7 +38251,7 @@ _uniform_default = declare(
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:106",
+    where="random.yaml:108",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40128,7 +38270,7 @@ _normal_functional = declare(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:114",
+    where="random.yaml:116",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40171,7 +38313,7 @@ _normal_ = declare(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:118",
+    where="random.yaml:120",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40214,7 +38356,7 @@ _normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:123",
+    where="random.yaml:125",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40258,7 +38400,7 @@ _normal_Tensor_float = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:130",
+    where="random.yaml:132",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40293,7 +38435,7 @@ _normal_Tensor_float_out = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:135",
+    where="random.yaml:137",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40334,7 +38476,7 @@ _normal_float_Tensor = declare(
     "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:140",
+    where="random.yaml:142",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40369,7 +38511,7 @@ _normal_float_Tensor_out = declare(
     "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:145",
+    where="random.yaml:147",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40404,7 +38546,7 @@ _normal_Tensor_Tensor = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:150",
+    where="random.yaml:152",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40437,7 +38579,7 @@ _normal_Tensor_Tensor_out = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:155",
+    where="random.yaml:157",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40480,7 +38622,7 @@ _normal_float_float = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="random.yaml:160",
+    where="random.yaml:162",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40532,7 +38674,7 @@ _normal_float_float_out = declare(
     "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:165",
+    where="random.yaml:167",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40579,7 +38721,7 @@ _exponential_default = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:170",
+    where="random.yaml:172",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40614,7 +38756,7 @@ _geometric_default = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:178",
+    where="random.yaml:180",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40649,7 +38791,7 @@ _cauchy_default = declare(
     "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:186",
+    where="random.yaml:188",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40692,7 +38834,7 @@ _log_normal_default = declare(
     "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:194",
+    where="random.yaml:196",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40735,7 +38877,7 @@ _random_from = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:202",
+    where="random.yaml:204",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40754,7 +38896,7 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:210",
+    where="random.yaml:212",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40789,7 +38931,7 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:218",
+    where="random.yaml:220",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40822,7 +38964,7 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:226",
+    where="random.yaml:228",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40855,7 +38997,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:234",
+    where="random.yaml:236",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40890,7 +39032,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:239",
+    where="random.yaml:241",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40925,7 +39067,7 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:244",
+    where="random.yaml:246",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -40960,7 +39102,7 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:251",
+    where="random.yaml:253",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -40992,7 +39134,7 @@ _poisson_default = declare(
     "aten::poisson",
     "(Tensor self, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:259",
+    where="random.yaml:261",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41024,7 +39166,7 @@ _binomial_default = declare(
     "aten::binomial",
     "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:266",
+    where="random.yaml:268",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41057,7 +39199,7 @@ _multinomial_default = declare(
     "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:273",
+    where="random.yaml:275",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41690,7 +39832,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41725,7 +39867,7 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41760,7 +39902,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41792,7 +39934,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41825,7 +39967,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41855,7 +39997,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41886,7 +40028,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41918,7 +40060,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41951,7 +40093,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41984,7 +40126,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42017,7 +40159,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42048,7 +40190,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42079,7 +40221,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42109,7 +40251,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42140,7 +40282,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42174,7 +40316,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42209,7 +40351,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42249,7 +40391,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42289,7 +40431,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42319,7 +40461,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42350,7 +40492,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42382,7 +40524,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42415,7 +40557,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42446,7 +40588,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42477,7 +40619,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42507,7 +40649,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42538,7 +40680,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42568,7 +40710,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42599,7 +40741,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42631,7 +40773,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42664,7 +40806,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42694,7 +40836,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42725,7 +40867,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42755,7 +40897,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42786,7 +40928,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42817,7 +40959,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42848,7 +40990,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42878,7 +41020,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42909,7 +41051,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42939,7 +41081,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42970,7 +41112,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43002,7 +41144,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43035,7 +41177,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43065,7 +41207,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43096,7 +41238,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43128,7 +41270,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43161,7 +41303,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43191,7 +41333,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43222,7 +41364,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43254,7 +41396,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43287,7 +41429,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43323,7 +41465,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43354,7 +41496,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43393,7 +41535,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43426,7 +41568,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43465,7 +41607,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43498,7 +41640,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43528,7 +41670,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43559,7 +41701,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43596,7 +41738,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43626,7 +41768,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43657,7 +41799,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43687,7 +41829,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43718,7 +41860,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43748,7 +41890,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43779,7 +41921,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43809,7 +41951,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43840,7 +41982,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43870,7 +42012,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43901,7 +42043,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43931,7 +42073,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43962,7 +42104,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43992,7 +42134,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44023,7 +42165,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44053,7 +42195,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44084,7 +42226,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44114,7 +42256,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44145,7 +42287,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44175,7 +42317,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44206,7 +42348,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44236,7 +42378,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44267,7 +42409,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44297,7 +42439,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44328,7 +42470,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44358,7 +42500,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44389,7 +42531,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44419,7 +42561,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44450,7 +42592,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44480,7 +42622,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44511,7 +42653,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44541,7 +42683,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44572,7 +42714,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44602,7 +42744,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44633,7 +42775,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44663,7 +42805,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44694,7 +42836,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44724,7 +42866,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44755,7 +42897,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44788,7 +42930,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44821,7 +42963,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44851,7 +42993,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44882,7 +43024,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44912,7 +43054,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44943,7 +43085,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44973,7 +43115,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45004,7 +43146,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45034,7 +43176,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45065,7 +43207,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45095,7 +43237,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45126,7 +43268,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45156,7 +43298,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45187,7 +43329,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45217,7 +43359,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45248,7 +43390,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45278,7 +43420,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45309,7 +43451,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45339,7 +43481,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45370,7 +43512,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45400,7 +43542,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45431,7 +43573,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45461,7 +43603,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45492,7 +43634,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45522,7 +43664,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45553,7 +43695,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45583,7 +43725,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45614,7 +43756,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45644,7 +43786,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45675,7 +43817,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45705,7 +43847,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45736,7 +43878,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45767,7 +43909,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45804,7 +43946,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45847,7 +43989,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45889,7 +44031,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45920,7 +44062,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45951,7 +44093,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45982,7 +44124,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46013,7 +44155,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46044,7 +44186,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46075,7 +44217,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46105,7 +44247,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46136,7 +44278,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46169,7 +44311,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46202,7 +44344,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46232,7 +44374,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46263,7 +44405,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46293,7 +44435,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46324,7 +44466,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46355,7 +44497,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46385,7 +44527,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46416,7 +44558,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46448,7 +44590,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46481,7 +44623,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46514,7 +44656,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46544,7 +44686,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46575,7 +44717,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46607,7 +44749,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46640,7 +44782,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46673,7 +44815,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46703,7 +44845,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46734,7 +44876,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46766,7 +44908,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46799,7 +44941,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46832,7 +44974,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46862,7 +45004,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46893,7 +45035,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46925,7 +45067,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46958,7 +45100,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46991,7 +45133,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47021,7 +45163,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47052,7 +45194,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47084,7 +45226,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47117,7 +45259,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47150,7 +45292,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47180,7 +45322,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47211,7 +45353,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47243,7 +45385,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47276,7 +45418,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47306,7 +45448,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47337,7 +45479,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47369,7 +45511,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47402,7 +45544,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47432,7 +45574,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47463,7 +45605,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47493,7 +45635,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47524,7 +45666,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47554,7 +45696,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47585,7 +45727,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47615,7 +45757,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47646,7 +45788,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47678,7 +45820,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47711,7 +45853,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47741,7 +45883,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47772,7 +45914,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47804,7 +45946,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47837,7 +45979,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47867,7 +46009,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47898,7 +46040,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47930,7 +46072,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47963,7 +46105,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47993,7 +46135,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48024,7 +46166,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48056,7 +46198,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48089,7 +46231,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48119,7 +46261,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48150,7 +46292,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48182,7 +46324,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48215,7 +46357,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48245,7 +46387,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48276,7 +46418,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48308,7 +46450,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48348,7 +46490,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48398,7 +46540,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48450,7 +46592,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48926,7 +47068,7 @@ _special_zeta_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:90",
+    where="special.yaml:92",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48957,7 +47099,7 @@ _special_zeta_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:96",
+    where="special.yaml:98",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48990,7 +47132,7 @@ _special_zeta_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:102",
+    where="special.yaml:104",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49023,7 +47165,7 @@ _i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:110",
+    where="special.yaml:112",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49053,7 +47195,7 @@ _i0_ = declare(
     "aten::i0_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:110",
+    where="special.yaml:112",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49084,7 +47226,7 @@ _special_i0e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:117",
+    where="special.yaml:119",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49115,7 +47257,7 @@ _special_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:123",
+    where="special.yaml:125",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49146,7 +47288,7 @@ _special_i1e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:129",
+    where="special.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49177,7 +47319,7 @@ _special_modified_bessel_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:135",
+    where="special.yaml:137",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49208,7 +47350,7 @@ _special_modified_bessel_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:141",
+    where="special.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49239,7 +47381,7 @@ _logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:149",
+    where="special.yaml:151",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49271,7 +47413,7 @@ _logit_ = declare(
     "aten::logit_",
     "(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:149",
+    where="special.yaml:151",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49304,7 +47446,7 @@ _sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:156",
+    where="special.yaml:158",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49334,7 +47476,7 @@ _sinc_ = declare(
     "aten::sinc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:156",
+    where="special.yaml:158",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49365,7 +47507,7 @@ _special_entr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:163",
+    where="special.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49396,7 +47538,7 @@ _special_xlog1py_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:206",
+    where="special.yaml:208",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49427,7 +47569,7 @@ _special_xlog1py_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:212",
+    where="special.yaml:214",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49460,7 +47602,7 @@ _special_xlog1py_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:218",
+    where="special.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49547,7 +47689,7 @@ def sum_IntList_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_IntList_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
     if dtype is not None:
@@ -49674,7 +47816,7 @@ def mean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
     if dtype is not None:
@@ -49711,7 +47853,7 @@ _amax_out = declare(
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
     modes = active_modes()
@@ -49746,7 +47888,7 @@ _amin_out = declare(
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
     modes = active_modes()
@@ -50005,7 +48147,7 @@ def var_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50056,7 +48198,7 @@ def std_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50106,7 +48248,7 @@ def nansum_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
     if dtype is not None:
@@ -50211,7 +48353,7 @@ _logsumexp_out = declare(
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -50265,7 +48407,7 @@ def linalg_vector_norm_out(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_out.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
     if dtype is not None:
@@ -50371,7 +48513,7 @@ def norm_out(self: Tensor, p: Scalar | None, dim: Sequence[int] | int, keepdim: 
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_out.convert(3, keepdim)
     modes = active_modes()
@@ -50423,7 +48565,7 @@ def var_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50477,7 +48619,7 @@ def std_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50674,43 +48816,12 @@ def logcumsumexp_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
 
 _logcumsumexp_out.stub = logcumsumexp_out
 
-_msort_out = declare(
-    "aten::msort.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="sorting.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _msort_out.table[ARRAYS]
-        except KeyError:
-            return _msort_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _msort_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _msort_out.call(self, out)
-    return kernel(self, out)
-
-
-_msort_out.stub = msort_out
-
 _median_out = declare(
     "aten::median.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:66",
+    where="sorting.yaml:64",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50741,7 +48852,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:85",
+    where="sorting.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50767,420 +48878,6 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
-_quantile_scalar_out = declare(
-    "aten::quantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:121",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _quantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_quantile_scalar_out.stub = quantile_scalar_out
-
-_nanquantile_scalar_out = declare(
-    "aten::nanquantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:132",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _nanquantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_nanquantile_scalar_out.stub = nanquantile_scalar_out
-
-__unique_out = declare(
-    "aten::_unique.out",
-    "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
-    "Tensor(b!))",
-    (
-        ("self", "Tensor"),
-        ("sorted", "bool", True),
-        ("return_inverse", "bool", False),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-    ),
-    kwarg_only=3,
-    where="sorting.yaml:138",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
-#     (Tensor(a!), Tensor(b!))
-def _unique_out(
-    self: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-) -> tuple[Tensor, Tensor]:
-    if type(sorted) is not bool:
-        sorted = __unique_out.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique_out.convert(2, return_inverse)
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = __unique_out.table[ARRAYS]
-        except KeyError:
-            return __unique_out.call(self, sorted, return_inverse, out0, out1)
-        return kernel(self, sorted, return_inverse, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique_out.call(self, sorted, return_inverse, out0, out1)
-    return kernel(self, sorted, return_inverse, out0, out1)
-
-
-__unique_out.stub = _unique_out
-
-__unique2_out = declare(
-    "aten::_unique2.out",
-    "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, "
-    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    (
-        ("self", "Tensor"),
-        ("sorted", "bool", True),
-        ("return_inverse", "bool", False),
-        ("return_counts", "bool", False),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-        ("out2", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:144",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
-#     out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def _unique2_out(
-    self: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(sorted) is not bool:
-        sorted = __unique2_out.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique2_out.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = __unique2_out.convert(3, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __unique2_out.table[ARRAYS]
-        except KeyError:
-            return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
-
-
-__unique2_out.stub = _unique2_out
-
-_unique_dim_out = declare(
-    "aten::unique_dim.out",
-    "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) "
-    "out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    (
-        ("self", "Tensor"),
-        ("dim", "int"),
-        ("sorted", "bool", True),
-        ("return_inverse", "bool", False),
-        ("return_counts", "bool", False),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-        ("out2", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="sorting.yaml:150",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def unique_dim_out(
-    self: Tensor,
-    dim: int,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(dim) is not int:
-        dim = _unique_dim_out.convert(1, dim)
-    if type(sorted) is not bool:
-        sorted = _unique_dim_out.convert(2, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_out.convert(3, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_out.convert(4, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_dim_out.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-
-
-_unique_dim_out.stub = unique_dim_out
-
-_unique_consecutive_out = declare(
-    "aten::unique_consecutive.out",
-    "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *, Tensor(a!) out0, "
-    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    (
-        ("self", "Tensor"),
-        ("return_inverse", "bool", False),
-        ("return_counts", "bool", False),
-        ("dim", "int?", None),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-        ("out2", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:156",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def unique_consecutive_out(
-    self: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_consecutive_out.convert(1, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_consecutive_out.convert(2, return_counts)
-    if dim is not None and type(dim) is not int:
-        dim = _unique_consecutive_out.convert(3, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_consecutive_out.table[ARRAYS]
-        except KeyError:
-            return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
-        return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
-    return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
-
-
-_unique_consecutive_out.stub = unique_consecutive_out
-
-_unique_dim_consecutive_out = declare(
-    "aten::unique_dim_consecutive.out",
-    "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) "
-    "out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    (
-        ("self", "Tensor"),
-        ("dim", "int"),
-        ("return_inverse", "bool", False),
-        ("return_counts", "bool", False),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-        ("out2", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:162",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
-#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
-def unique_dim_consecutive_out(
-    self: Tensor,
-    dim: int,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(dim) is not int:
-        dim = _unique_dim_consecutive_out.convert(1, dim)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive_out.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive_out.convert(3, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_dim_consecutive_out.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
-
-
-_unique_dim_consecutive_out.stub = unique_dim_consecutive_out
-
 _searchsorted_Tensor_out = declare(
     "aten::searchsorted.Tensor_out",
     "(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
@@ -51195,7 +48892,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:168",
+    where="sorting.yaml:167",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51259,7 +48956,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:174",
+    where="sorting.yaml:173",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51321,7 +49018,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:180",
+    where="sorting.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51370,7 +49067,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:186",
+    where="sorting.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51410,52 +49107,12 @@ def bucketize_Scalar_out(
 
 _bucketize_Scalar_out.stub = bucketize_Scalar_out
 
-_bincount_out = declare(
-    "aten::bincount.out",
-    "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
-    kwarg_only=3,
-    where="sorting.yaml:192",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
-def bincount_out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor:
-    if type(minlength) is not int:
-        minlength = _bincount_out.convert(2, minlength)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (weights is None or type(weights) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _bincount_out.table[ARRAYS]
-        except KeyError:
-            return _bincount_out.call(self, weights, minlength, out)
-        return kernel(self, weights, minlength, out)
-    try:
-        keys = self.keys | out.keys
-        if weights is not None:
-            keys |= weights.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bincount_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bincount_out.call(self, weights, minlength, out)
-    return kernel(self, weights, minlength, out)
-
-
-_bincount_out.stub = bincount_out
-
 _histc_out = declare(
     "aten::histc.out",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:199",
+    where="sorting.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51642,107 +49299,12 @@ def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _vdot_out.stub = vdot_out
 
-_linalg_matmul_out = declare(
-    "aten::linalg_matmul.out",
-    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:47",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matmul_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matmul_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul_out.call(self, other, out)
-    return kernel(self, other, out)
-
-
-_linalg_matmul_out.stub = linalg_matmul_out
-
-_ger_out = declare(
-    "aten::ger.out",
-    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:65",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
-def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ger_out.table[ARRAYS]
-        except KeyError:
-            return _ger_out.call(self, vec2, out)
-        return kernel(self, vec2, out)
-    try:
-        keys = self.keys | vec2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger_out.call(self, vec2, out)
-    return kernel(self, vec2, out)
-
-
-_ger_out.stub = ger_out
-
-_matrix_power_out = declare(
-    "aten::matrix_power.out",
-    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:105",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
-def matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
-        n = _matrix_power_out.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _matrix_power_out.table[ARRAYS]
-        except KeyError:
-            return _matrix_power_out.call(self, n, out)
-        return kernel(self, n, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matrix_power_out.call(self, n, out)
-    return kernel(self, n, out)
-
-
-_matrix_power_out.stub = matrix_power_out
-
 _linalg_cross_out = declare(
     "aten::linalg_cross.out",
     "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:111",
+    where="linear_algebra.yaml:87",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51782,7 +49344,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:126",
+    where="linear_algebra.yaml:100",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51823,7 +49385,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:126",
+    where="linear_algebra.yaml:100",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -51865,7 +49427,7 @@ _addmv_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:133",
+    where="linear_algebra.yaml:107",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51906,7 +49468,7 @@ _addmv_ = declare(
     "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:133",
+    where="linear_algebra.yaml:107",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -51948,7 +49510,7 @@ _baddbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:140",
+    where="linear_algebra.yaml:114",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51997,7 +49559,7 @@ _baddbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:140",
+    where="linear_algebra.yaml:114",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52039,7 +49601,7 @@ _addbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:147",
+    where="linear_algebra.yaml:121",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52088,7 +49650,7 @@ _addbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:147",
+    where="linear_algebra.yaml:121",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52130,7 +49692,7 @@ _addr_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:154",
+    where="linear_algebra.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52171,7 +49733,7 @@ _addr_ = declare(
     "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:154",
+    where="linear_algebra.yaml:128",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52206,7 +49768,7 @@ _trace_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:163",
+    where="linear_algebra.yaml:137",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52232,37 +49794,6 @@ def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _trace_out.stub = trace_out
 
-_inverse_out = declare(
-    "aten::inverse.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:202",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def inverse_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _inverse_out.table[ARRAYS]
-        except KeyError:
-            return _inverse_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inverse_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inverse_out.call(self, out)
-    return kernel(self, out)
-
-
-_inverse_out.stub = inverse_out
-
 _linalg_solve_triangular_out = declare(
     "aten::linalg_solve_triangular.out",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)",
@@ -52275,7 +49806,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:233",
+    where="linear_algebra.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52321,7 +49852,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="linear_algebra.yaml:253",
+    where="linear_algebra.yaml:217",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52354,7 +49885,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:260",
+    where="linear_algebra.yaml:224",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52394,7 +49925,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:267",
+    where="linear_algebra.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52439,305 +49970,12 @@ def linalg_lu_solve_out(
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
 
-_linalg_det_out = declare(
-    "aten::linalg_det.out",
-    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
-    (("A", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:303",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_det_out(*args: Any, **kwargs: Any) -> Tensor:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_det_out(*args, **kwargs)
-
-
-_linalg_det_out.stub = linalg_det_out
-
-_linalg_eigvalsh_out = declare(
-    "aten::linalg_eigvalsh.out",
-    '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
-    (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:443",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvalsh_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvalsh_out.call(self, UPLO, out)
-        return kernel(self, UPLO, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh_out.call(self, UPLO, out)
-    return kernel(self, UPLO, out)
-
-
-_linalg_eigvalsh_out.stub = linalg_eigvalsh_out
-
-_linalg_eigvals_out = declare(
-    "aten::linalg_eigvals.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:469",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvals_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvals_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_out.call(self, out)
-    return kernel(self, out)
-
-
-_linalg_eigvals_out.stub = linalg_eigvals_out
-
-_linalg_svdvals_out = declare(
-    "aten::linalg_svdvals.out",
-    "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
-    (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="linear_algebra.yaml:494",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_svdvals_out(*args: Any, **kwargs: Any) -> Tensor:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svdvals_out(*args, **kwargs)
-
-
-_linalg_svdvals_out.stub = linalg_svdvals_out
-
-_linalg_pinv_atol_rtol_tensor_out = declare(
-    "aten::linalg_pinv.atol_rtol_tensor_out",
-    "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("atol", "Tensor?", None),
-        ("rtol", "Tensor?", None),
-        ("hermitian", "bool", False),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=1,
-    where="linear_algebra.yaml:508",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
-#     Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_atol_rtol_tensor_out(
-    self: Tensor,
-    *,
-    atol: Tensor | None = None,
-    rtol: Tensor | None = None,
-    hermitian: bool = False,
-    out: Tensor,
-) -> Tensor:
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_atol_rtol_tensor_out.convert(3, hermitian)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (atol is None or type(atol) is ndarray)
-        and (rtol is None or type(rtol) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linalg_pinv_atol_rtol_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if atol is not None:
-            keys |= atol.keys
-        if rtol is not None:
-            keys |= rtol.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_atol_rtol_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
-
-
-_linalg_pinv_atol_rtol_tensor_out.stub = linalg_pinv_atol_rtol_tensor_out
-
-_linalg_pinv_out = declare(
-    "aten::linalg_pinv.out",
-    "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:522",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
-    if type(rcond) is not float:
-        rcond = _linalg_pinv_out.convert(1, rcond)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_pinv_out.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_out.call(self, rcond, hermitian, out)
-        return kernel(self, rcond, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_out.call(self, rcond, hermitian, out)
-    return kernel(self, rcond, hermitian, out)
-
-
-_linalg_pinv_out.stub = linalg_pinv_out
-
-_linalg_matrix_rank_out = declare(
-    "aten::linalg_matrix_rank.out",
-    "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
-    kwarg_only=3,
-    where="linear_algebra.yaml:557",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
-    if type(tol) is not float:
-        tol = _linalg_matrix_rank_out.convert(1, tol)
-    if type(hermitian) is not bool:
-        hermitian = _linalg_matrix_rank_out.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
-        return kernel(self, tol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
-    return kernel(self, tol, hermitian, out)
-
-
-_linalg_matrix_rank_out.stub = linalg_matrix_rank_out
-
-_nuclear_norm_out = declare(
-    "aten::nuclear_norm.out",
-    "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:601",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
-def nuclear_norm_out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
-    if type(keepdim) is not bool:
-        keepdim = _nuclear_norm_out.convert(1, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nuclear_norm_out.table[ARRAYS]
-        except KeyError:
-            return _nuclear_norm_out.call(self, keepdim, out)
-        return kernel(self, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nuclear_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nuclear_norm_out.call(self, keepdim, out)
-    return kernel(self, keepdim, out)
-
-
-_nuclear_norm_out.stub = nuclear_norm_out
-
-__euclidean_dist_out = declare(
-    "aten::_euclidean_dist.out",
-    "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
-    (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="linear_algebra.yaml:628",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
-def _euclidean_dist_out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __euclidean_dist_out.table[ARRAYS]
-        except KeyError:
-            return __euclidean_dist_out.call(x1, x2, out)
-        return kernel(x1, x2, out)
-    try:
-        keys = x1.keys | x2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist_out.call(x1, x2, out)
-    return kernel(x1, x2, out)
-
-
-__euclidean_dist_out.stub = _euclidean_dist_out
-
 __cdist_forward_out = declare(
     "aten::_cdist_forward.out",
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="linear_algebra.yaml:633",
+    where="linear_algebra.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52766,789 +50004,6 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
 
 
 __cdist_forward_out.stub = _cdist_forward_out
-
-_unsafe_split_Tensor_out = declare(
-    "aten::unsafe_split.Tensor_out",
-    "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
-    (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
-    kwarg_only=3,
-    where="views.yaml:260",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
-def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor]) -> None:
-    if type(split_size) is not int:
-        split_size = _unsafe_split_Tensor_out.convert(1, split_size)
-    if type(dim) is not int:
-        dim = _unsafe_split_Tensor_out.convert(2, dim)
-    if type(out) is not list:
-        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
-    modes = active_modes()
-    try:
-        keys = self.keys
-        for item in out:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
-    return kernel(self, split_size, dim, out)
-
-
-_unsafe_split_Tensor_out.stub = unsafe_split_Tensor_out
-
-_unsafe_split_with_sizes_out = declare(
-    "aten::unsafe_split_with_sizes.out",
-    "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
-    (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
-    kwarg_only=3,
-    where="views.yaml:266",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
-def unsafe_split_with_sizes_out(
-    self: Tensor,
-    split_sizes: Sequence[int],
-    dim: int = 0,
-    *,
-    out: Sequence[Tensor],
-) -> None:
-    if not is_int_list(split_sizes):
-        split_sizes = _unsafe_split_with_sizes_out.convert(1, split_sizes)
-    if type(dim) is not int:
-        dim = _unsafe_split_with_sizes_out.convert(2, dim)
-    if type(out) is not list:
-        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
-    modes = active_modes()
-    try:
-        keys = self.keys
-        for item in out:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_with_sizes_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
-    return kernel(self, split_sizes, dim, out)
-
-
-_unsafe_split_with_sizes_out.stub = unsafe_split_with_sizes_out
-
-_alias_copy_out = declare(
-    "aten::alias_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:5",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def alias_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _alias_copy_out.table[ARRAYS]
-        except KeyError:
-            return _alias_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _alias_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_alias_copy_out.stub = alias_copy_out
-
-_as_strided_copy_out = declare(
-    "aten::as_strided_copy.out",
-    "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("size", "SymInt[]"),
-        ("stride", "SymInt[]"),
-        ("storage_offset", "SymInt?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="view_copies.yaml:12",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
-#     -> Tensor(a!)
-def as_strided_copy_out(
-    self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None = None,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if not is_int_list(size):
-        size = _as_strided_copy_out.convert(1, size)
-    if not is_int_list(stride):
-        stride = _as_strided_copy_out.convert(2, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy_out.convert(3, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_copy_out.table[ARRAYS]
-        except KeyError:
-            return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
-        return kernel(self, size, stride, storage_offset, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
-    return kernel(self, size, stride, storage_offset, out)
-
-
-_as_strided_copy_out.stub = as_strided_copy_out
-
-_detach_copy_out = declare(
-    "aten::detach_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:19",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def detach_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _detach_copy_out.table[ARRAYS]
-        except KeyError:
-            return _detach_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _detach_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_detach_copy_out.stub = detach_copy_out
-
-_diagonal_copy_out = declare(
-    "aten::diagonal_copy.out",
-    "(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1), ("out", "Tensor")),
-    kwarg_only=4,
-    where="view_copies.yaml:26",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
-def diagonal_copy_out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
-    if type(offset) is not int:
-        offset = _diagonal_copy_out.convert(1, offset)
-    if type(dim1) is not int:
-        dim1 = _diagonal_copy_out.convert(2, dim1)
-    if type(dim2) is not int:
-        dim2 = _diagonal_copy_out.convert(3, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _diagonal_copy_out.table[ARRAYS]
-        except KeyError:
-            return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
-        return kernel(self, offset, dim1, dim2, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
-    return kernel(self, offset, dim1, dim2, out)
-
-
-_diagonal_copy_out.stub = diagonal_copy_out
-
-_expand_copy_out = declare(
-    "aten::expand_copy.out",
-    "(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:33",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
-def expand_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False, out: Tensor) -> Tensor:
-    if more or type(size) is int:
-        size = [size, *more]
-    if not is_int_list(size):
-        size = _expand_copy_out.convert(1, size)
-    if type(implicit) is not bool:
-        implicit = _expand_copy_out.convert(2, implicit)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _expand_copy_out.table[ARRAYS]
-        except KeyError:
-            return _expand_copy_out.call(self, size, implicit, out)
-        return kernel(self, size, implicit, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _expand_copy_out.call(self, size, implicit, out)
-    return kernel(self, size, implicit, out)
-
-
-_expand_copy_out.stub = expand_copy_out
-
-_permute_copy_out = declare(
-    "aten::permute_copy.out",
-    "(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dims", "int[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
-def permute_copy_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dims) is int:
-        dims = [dims, *more]
-    if not is_int_list(dims):
-        dims = _permute_copy_out.convert(1, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _permute_copy_out.table[ARRAYS]
-        except KeyError:
-            return _permute_copy_out.call(self, dims, out)
-        return kernel(self, dims, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _permute_copy_out.call(self, dims, out)
-    return kernel(self, dims, out)
-
-
-_permute_copy_out.stub = permute_copy_out
-
-__reshape_alias_copy_out = declare(
-    "aten::_reshape_alias_copy.out",
-    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="view_copies.yaml:47",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
-def _reshape_alias_copy_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
-    if not is_int_list(size):
-        size = __reshape_alias_copy_out.convert(1, size)
-    if not is_int_list(stride):
-        stride = __reshape_alias_copy_out.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __reshape_alias_copy_out.table[ARRAYS]
-        except KeyError:
-            return __reshape_alias_copy_out.call(self, size, stride, out)
-        return kernel(self, size, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy_out.call(self, size, stride, out)
-    return kernel(self, size, stride, out)
-
-
-__reshape_alias_copy_out.stub = _reshape_alias_copy_out
-
-_select_copy_int_out = declare(
-    "aten::select_copy.int_out",
-    "(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="view_copies.yaml:54",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
-def select_copy_int_out(self: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _select_copy_int_out.convert(1, dim)
-    if type(index) is not int:
-        index = _select_copy_int_out.convert(2, index)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _select_copy_int_out.table[ARRAYS]
-        except KeyError:
-            return _select_copy_int_out.call(self, dim, index, out)
-        return kernel(self, dim, index, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _select_copy_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _select_copy_int_out.call(self, dim, index, out)
-    return kernel(self, dim, index, out)
-
-
-_select_copy_int_out.stub = select_copy_int_out
-
-_slice_copy_Tensor_out = declare(
-    "aten::slice_copy.Tensor_out",
-    "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("dim", "int", 0),
-        ("start", "SymInt?", None),
-        ("end", "SymInt?", None),
-        ("step", "SymInt", 1),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="view_copies.yaml:61",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
-#     out) -> Tensor(a!)
-def slice_copy_Tensor_out(
-    self: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if type(dim) is not int:
-        dim = _slice_copy_Tensor_out.convert(1, dim)
-    if start is not None and type(start) is not int:
-        start = _slice_copy_Tensor_out.convert(2, start)
-    if end is not None and type(end) is not int:
-        end = _slice_copy_Tensor_out.convert(3, end)
-    if type(step) is not int:
-        step = _slice_copy_Tensor_out.convert(4, step)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _slice_copy_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
-        return kernel(self, dim, start, end, step, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slice_copy_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
-    return kernel(self, dim, start, end, step, out)
-
-
-_slice_copy_Tensor_out.stub = slice_copy_Tensor_out
-
-_squeeze_copy_out = declare(
-    "aten::squeeze_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:68",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def squeeze_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_squeeze_copy_out.stub = squeeze_copy_out
-
-_squeeze_copy_dim_out = declare(
-    "aten::squeeze_copy.dim_out",
-    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:75",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-def squeeze_copy_dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _squeeze_copy_dim_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_dim_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_dim_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_dim_out.call(self, dim, out)
-    return kernel(self, dim, out)
-
-
-_squeeze_copy_dim_out.stub = squeeze_copy_dim_out
-
-_squeeze_copy_dims_out = declare(
-    "aten::squeeze_copy.dims_out",
-    "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:82",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
-def squeeze_copy_dims_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dim) is int:
-        dim = [dim, *more]
-    if not is_int_list(dim):
-        dim = _squeeze_copy_dims_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_dims_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_dims_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_dims_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_dims_out.call(self, dim, out)
-    return kernel(self, dim, out)
-
-
-_squeeze_copy_dims_out.stub = squeeze_copy_dims_out
-
-_t_copy_out = declare(
-    "aten::t_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:89",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def t_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _t_copy_out.table[ARRAYS]
-        except KeyError:
-            return _t_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _t_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_t_copy_out.stub = t_copy_out
-
-_transpose_copy_int_out = declare(
-    "aten::transpose_copy.int_out",
-    "(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="view_copies.yaml:96",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
-def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, *, out: Tensor) -> Tensor:
-    if type(dim0) is not int:
-        dim0 = _transpose_copy_int_out.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _transpose_copy_int_out.convert(2, dim1)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _transpose_copy_int_out.table[ARRAYS]
-        except KeyError:
-            return _transpose_copy_int_out.call(self, dim0, dim1, out)
-        return kernel(self, dim0, dim1, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _transpose_copy_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _transpose_copy_int_out.call(self, dim0, dim1, out)
-    return kernel(self, dim0, dim1, out)
-
-
-_transpose_copy_int_out.stub = transpose_copy_int_out
-
-_unfold_copy_out = declare(
-    "aten::unfold_copy.out",
-    "(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int"), ("out", "Tensor")),
-    kwarg_only=4,
-    where="view_copies.yaml:103",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
-def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
-    if type(dimension) is not int:
-        dimension = _unfold_copy_out.convert(1, dimension)
-    if type(size) is not int:
-        size = _unfold_copy_out.convert(2, size)
-    if type(step) is not int:
-        step = _unfold_copy_out.convert(3, step)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _unfold_copy_out.table[ARRAYS]
-        except KeyError:
-            return _unfold_copy_out.call(self, dimension, size, step, out)
-        return kernel(self, dimension, size, step, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unfold_copy_out.call(self, dimension, size, step, out)
-    return kernel(self, dimension, size, step, out)
-
-
-_unfold_copy_out.stub = unfold_copy_out
-
-_unsqueeze_copy_out = declare(
-    "aten::unsqueeze_copy.out",
-    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:110",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
-def unsqueeze_copy_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _unsqueeze_copy_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _unsqueeze_copy_out.table[ARRAYS]
-        except KeyError:
-            return _unsqueeze_copy_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy_out.call(self, dim, out)
-    return kernel(self, dim, out)
-
-
-_unsqueeze_copy_out.stub = unsqueeze_copy_out
-
-_view_as_complex_copy_out = declare(
-    "aten::view_as_complex_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:117",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def view_as_complex_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_as_complex_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_as_complex_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_view_as_complex_copy_out.stub = view_as_complex_copy_out
-
-_view_as_real_copy_out = declare(
-    "aten::view_as_real_copy.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="view_copies.yaml:124",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def view_as_real_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_as_real_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_as_real_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy_out.call(self, out)
-    return kernel(self, out)
-
-
-_view_as_real_copy_out.stub = view_as_real_copy_out
-
-_view_copy_out = declare(
-    "aten::view_copy.out",
-    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:131",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def view_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
-        size = [size, *more]
-    if not is_int_list(size):
-        size = _view_copy_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_copy_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_copy_out.call(self, size, out)
-    return kernel(self, size, out)
-
-
-_view_copy_out.stub = view_copy_out
-
-_view_copy_dtype_out = declare(
-    "aten::view_copy.dtype_out",
-    "(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dtype", "ScalarType"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="view_copies.yaml:138",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
-)
-
-
-# view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
-def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
-    dtype = _view_copy_dtype_out.convert(1, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_copy_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _view_copy_dtype_out.call(self, dtype, out)
-        return kernel(self, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_copy_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_copy_dtype_out.call(self, dtype, out)
-    return kernel(self, dtype, out)
-
-
-_view_copy_dtype_out.stub = view_copy_dtype_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -53598,9 +50053,9 @@ _roll_out = declare(
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: Tensor) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_out.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_out.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_out.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_out.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53826,45 +50281,12 @@ def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tens
 
 _repeat_out.stub = repeat_out
 
-_repeat_interleave_Tensor_out = declare(
-    "aten::repeat_interleave.Tensor_out",
-    "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
-    (("repeats", "Tensor"), ("output_size", "SymInt?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="shapes.yaml:72",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
-def repeat_interleave_Tensor_out(repeats: Tensor, *, output_size: int | None = None, out: Tensor) -> Tensor:
-    if output_size is not None and type(output_size) is not int:
-        output_size = _repeat_interleave_Tensor_out.convert(1, output_size)
-    modes = active_modes()
-    if type(repeats) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _repeat_interleave_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
-        return kernel(repeats, output_size, out)
-    try:
-        keys = repeats.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _repeat_interleave_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
-    return kernel(repeats, output_size, out)
-
-
-_repeat_interleave_Tensor_out.stub = repeat_interleave_Tensor_out
-
 _block_diag_out = declare(
     "aten::block_diag.out",
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:127",
+    where="shapes.yaml:126",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53893,7 +50315,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:155",
+    where="shapes.yaml:154",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53939,7 +50361,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:178",
+    where="shapes.yaml:173",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -53988,7 +50410,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:186",
+    where="shapes.yaml:181",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54030,7 +50452,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:193",
+    where="shapes.yaml:188",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54070,66 +50492,12 @@ def diagonal_scatter_out(
 
 _diagonal_scatter_out.stub = diagonal_scatter_out
 
-_as_strided_scatter_out = declare(
-    "aten::as_strided_scatter.out",
-    "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("src", "Tensor"),
-        ("size", "SymInt[]"),
-        ("stride", "SymInt[]"),
-        ("storage_offset", "SymInt?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="shapes.yaml:200",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def as_strided_scatter_out(
-    self: Tensor,
-    src: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None = None,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if not is_int_list(size):
-        size = _as_strided_scatter_out.convert(2, size)
-    if not is_int_list(stride):
-        stride = _as_strided_scatter_out.convert(3, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter_out.convert(4, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
-        return kernel(self, src, size, stride, storage_offset, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
-    return kernel(self, src, size, stride, storage_offset, out)
-
-
-_as_strided_scatter_out.stub = as_strided_scatter_out
-
 _constant_pad_nd_out = declare(
     "aten::constant_pad_nd.out",
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:208",
+    where="shapes.yaml:202",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54164,7 +50532,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:215",
+    where="shapes.yaml:209",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54172,7 +50540,7 @@ _reflection_pad1d_out = declare(
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -54197,7 +50565,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:222",
+    where="shapes.yaml:216",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54230,7 +50598,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:229",
+    where="shapes.yaml:223",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54263,7 +50631,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:236",
+    where="shapes.yaml:230",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54271,7 +50639,7 @@ _replication_pad1d_out = declare(
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -54296,7 +50664,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:243",
+    where="shapes.yaml:237",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54329,7 +50697,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:250",
+    where="shapes.yaml:244",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55800,7 +52168,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:201",
+    where="indexing.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55832,7 +52200,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:201",
+    where="indexing.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -55865,7 +52233,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:208",
+    where="indexing.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55897,7 +52265,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:208",
+    where="indexing.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -55995,76 +52363,6 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
 
 __log_softmax_out.stub = _log_softmax_out
 
-_softmax_int_out = declare(
-    "aten::softmax.int_out",
-    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
-    kwarg_only=3,
-    where="nn.yaml:17",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
-def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _softmax_int_out.convert(1, dim)
-    if dtype is not None:
-        dtype = _softmax_int_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _softmax_int_out.table[ARRAYS]
-        except KeyError:
-            return _softmax_int_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softmax_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softmax_int_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
-
-
-_softmax_int_out.stub = softmax_int_out
-
-_log_softmax_int_out = declare(
-    "aten::log_softmax.int_out",
-    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
-    kwarg_only=3,
-    where="nn.yaml:23",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
-def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
-    if type(dim) is not int:
-        dim = _log_softmax_int_out.convert(1, dim)
-    if dtype is not None:
-        dtype = _log_softmax_int_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_softmax_int_out.table[ARRAYS]
-        except KeyError:
-            return _log_softmax_int_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_softmax_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_softmax_int_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
-
-
-_log_softmax_int_out.stub = log_softmax_int_out
-
 _embedding_out = declare(
     "aten::embedding.out",
     "(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, "
@@ -56078,7 +52376,7 @@ _embedding_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="nn.yaml:41",
+    where="nn.yaml:37",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56124,7 +52422,7 @@ _embedding_renorm_out = declare(
     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="nn.yaml:48",
+    where="nn.yaml:44",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56158,7 +52456,7 @@ _embedding_renorm_ = declare(
     "aten::embedding_renorm_",
     "(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:48",
+    where="nn.yaml:44",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -56193,7 +52491,7 @@ _native_dropout_out = declare(
     "(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?"), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="nn.yaml:59",
+    where="nn.yaml:55",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56378,103 +52676,6 @@ def native_group_norm_out(
 
 
 _native_group_norm_out.stub = native_group_norm_out
-
-__native_batch_norm_legit_no_training_out = declare(
-    "aten::_native_batch_norm_legit_no_training.out",
-    "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
-    "eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    (
-        ("input", "Tensor"),
-        ("weight", "Tensor?"),
-        ("bias", "Tensor?"),
-        ("running_mean", "Tensor"),
-        ("running_var", "Tensor"),
-        ("momentum", "float"),
-        ("eps", "float"),
-        ("out0", "Tensor"),
-        ("out1", "Tensor"),
-        ("out2", "Tensor"),
-    ),
-    kwarg_only=7,
-    where="normalization.yaml:66",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
-#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
-#     Tensor(b!), Tensor(c!))
-def _native_batch_norm_legit_no_training_out(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-    *,
-    out0: Tensor,
-    out1: Tensor,
-    out2: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training_out.convert(5, momentum)
-    if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training_out.convert(6, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_no_training_out.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_no_training_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                momentum,
-                eps,
-                out0,
-                out1,
-                out2,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys | out0.keys | out1.keys | out2.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            momentum,
-            eps,
-            out0,
-            out1,
-            out2,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
-
-
-__native_batch_norm_legit_no_training_out.stub = _native_batch_norm_legit_no_training_out
 
 _silu_out = declare(
     "aten::silu.out",
@@ -56812,7 +53013,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:78",
+    where="activations.yaml:82",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56842,43 +53043,12 @@ def softplus_out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out:
 
 _softplus_out.stub = softplus_out
 
-_log_sigmoid_out = declare(
-    "aten::log_sigmoid.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="activations.yaml:85",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_out.call(self, out)
-    return kernel(self, out)
-
-
-_log_sigmoid_out.stub = log_sigmoid_out
-
 _hardtanh_out = declare(
     "aten::hardtanh.out",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:99",
+    where="activations.yaml:104",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56912,7 +53082,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:99",
+    where="activations.yaml:104",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -56947,7 +53117,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:115",
+    where="activations.yaml:120",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56977,7 +53147,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:115",
+    where="activations.yaml:120",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -57008,7 +53178,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:122",
+    where="activations.yaml:127",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57038,7 +53208,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:122",
+    where="activations.yaml:127",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -57069,7 +53239,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:128",
+    where="activations.yaml:133",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57102,7 +53272,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:136",
+    where="activations.yaml:141",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57135,7 +53305,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:143",
+    where="activations.yaml:148",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57169,7 +53339,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:143",
+    where="activations.yaml:148",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -57204,7 +53374,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:150",
+    where="activations.yaml:155",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57384,220 +53554,6 @@ def binary_cross_entropy_out(
 
 _binary_cross_entropy_out.stub = binary_cross_entropy_out
 
-_binary_cross_entropy_with_logits_out = declare(
-    "aten::binary_cross_entropy_with_logits.out",
-    "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("target", "Tensor"),
-        ("weight", "Tensor?", None),
-        ("pos_weight", "Tensor?", None),
-        ("reduction", "int", 1),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="losses.yaml:33",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
-#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def binary_cross_entropy_with_logits_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    pos_weight: Tensor | None = None,
-    reduction: int = 1,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits_out.convert(4, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (pos_weight is None or type(pos_weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _binary_cross_entropy_with_logits_out.table[ARRAYS]
-        except KeyError:
-            return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
-        return kernel(self, target, weight, pos_weight, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if pos_weight is not None:
-            keys |= pos_weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
-    return kernel(self, target, weight, pos_weight, reduction, out)
-
-
-_binary_cross_entropy_with_logits_out.stub = binary_cross_entropy_with_logits_out
-
-_soft_margin_loss_out = declare(
-    "aten::soft_margin_loss.out",
-    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
-    kwarg_only=3,
-    where="losses.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
-        reduction = _soft_margin_loss_out.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _soft_margin_loss_out.table[ARRAYS]
-        except KeyError:
-            return _soft_margin_loss_out.call(self, target, reduction, out)
-        return kernel(self, target, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss_out.call(self, target, reduction, out)
-    return kernel(self, target, reduction, out)
-
-
-_soft_margin_loss_out.stub = soft_margin_loss_out
-
-_nll_loss_out = declare(
-    "aten::nll_loss.out",
-    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("target", "Tensor"),
-        ("weight", "Tensor?", None),
-        ("reduction", "int", 1),
-        ("ignore_index", "SymInt", -100),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="losses.yaml:51",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def nll_loss_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = 1,
-    ignore_index: int = -100,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if type(reduction) is not int:
-        reduction = _nll_loss_out.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss_out.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss_out.table[ARRAYS]
-        except KeyError:
-            return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
-        return kernel(self, target, weight, reduction, ignore_index, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
-    return kernel(self, target, weight, reduction, ignore_index, out)
-
-
-_nll_loss_out.stub = nll_loss_out
-
-_nll_loss2d_out = declare(
-    "aten::nll_loss2d.out",
-    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("target", "Tensor"),
-        ("weight", "Tensor?", None),
-        ("reduction", "int", 1),
-        ("ignore_index", "SymInt", -100),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=5,
-    where="losses.yaml:65",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
-#     Tensor(a!) out) -> Tensor(a!)
-def nll_loss2d_out(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = 1,
-    ignore_index: int = -100,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if type(reduction) is not int:
-        reduction = _nll_loss2d_out.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d_out.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss2d_out.table[ARRAYS]
-        except KeyError:
-            return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
-        return kernel(self, target, weight, reduction, ignore_index, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
-    return kernel(self, target, weight, reduction, ignore_index, out)
-
-
-_nll_loss2d_out.stub = nll_loss2d_out
-
 _multi_margin_loss_out = declare(
     "aten::multi_margin_loss.out",
     "(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean, *, "
@@ -57612,7 +53568,7 @@ _multi_margin_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="losses.yaml:83",
+    where="losses.yaml:79",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57662,40 +53618,7 @@ def multi_margin_loss_out(
 
 _multi_margin_loss_out.stub = multi_margin_loss_out
 
-_multilabel_margin_loss_out = declare(
-    "aten::multilabel_margin_loss.out",
-    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
-    kwarg_only=3,
-    where="losses.yaml:89",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
-        reduction = _multilabel_margin_loss_out.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _multilabel_margin_loss_out.table[ARRAYS]
-        except KeyError:
-            return _multilabel_margin_loss_out.call(self, target, reduction, out)
-        return kernel(self, target, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_out.call(self, target, reduction, out)
-    return kernel(self, target, reduction, out)
-
-
-_multilabel_margin_loss_out.stub = multilabel_margin_loss_out
-
-_convolution_out_ = declare(
+_convolution_out = declare(
     "aten::convolution.out",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
@@ -57733,17 +53656,17 @@ def convolution_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_out_.convert(3, stride)
+        stride = _convolution_out.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_out_.convert(4, padding)
+        padding = _convolution_out.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_out_.convert(5, dilation)
+        dilation = _convolution_out.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_out_.convert(6, transposed)
+        transposed = _convolution_out.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_out_.convert(7, output_padding)
+        output_padding = _convolution_out.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_out_.convert(8, groups)
+        groups = _convolution_out.convert(8, groups)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -57753,9 +53676,9 @@ def convolution_out(
         and modes is None
     ):
         try:
-            kernel = _convolution_out_.table[ARRAYS]
+            kernel = _convolution_out.table[ARRAYS]
         except KeyError:
-            return _convolution_out_.call(
+            return _convolution_out.call(
                 input,
                 weight,
                 bias,
@@ -57774,9 +53697,9 @@ def convolution_out(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_out_.table[keys]
+        kernel = _convolution_out.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_out_.call(
+        return _convolution_out.call(
             input,
             weight,
             bias,
@@ -57791,161 +53714,7 @@ def convolution_out(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out)
 
 
-_convolution_out_.stub = convolution_out
-
-__convolution_out = declare(
-    "aten::_convolution.out",
-    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
-    "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
-    "bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("input", "Tensor"),
-        ("weight", "Tensor"),
-        ("bias", "Tensor?"),
-        ("stride", "SymInt[]"),
-        ("padding", "SymInt[]"),
-        ("dilation", "SymInt[]"),
-        ("transposed", "bool"),
-        ("output_padding", "SymInt[]"),
-        ("groups", "SymInt"),
-        ("benchmark", "bool"),
-        ("deterministic", "bool"),
-        ("cudnn_enabled", "bool"),
-        ("allow_tf32", "bool"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=13,
-    where="convolution.yaml:12",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
-#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
-#     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
-def _convolution_out(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-    allow_tf32: bool,
-    *,
-    out: Tensor,
-) -> Tensor:
-    if not is_int_list(stride):
-        stride = __convolution_out.convert(3, stride)
-    if not is_int_list(padding):
-        padding = __convolution_out.convert(4, padding)
-    if not is_int_list(dilation):
-        dilation = __convolution_out.convert(5, dilation)
-    if type(transposed) is not bool:
-        transposed = __convolution_out.convert(6, transposed)
-    if not is_int_list(output_padding):
-        output_padding = __convolution_out.convert(7, output_padding)
-    if type(groups) is not int:
-        groups = __convolution_out.convert(8, groups)
-    if type(benchmark) is not bool:
-        benchmark = __convolution_out.convert(9, benchmark)
-    if type(deterministic) is not bool:
-        deterministic = __convolution_out.convert(10, deterministic)
-    if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution_out.convert(11, cudnn_enabled)
-    if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution_out.convert(12, allow_tf32)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and type(weight) is ndarray
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __convolution_out.table[ARRAYS]
-        except KeyError:
-            return __convolution_out.call(
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-                out,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-            out,
-        )
-    try:
-        keys = input.keys | weight.keys | out.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __convolution_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __convolution_out.call(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-            out,
-        )
-    return kernel(
-        input,
-        weight,
-        bias,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        benchmark,
-        deterministic,
-        cudnn_enabled,
-        allow_tf32,
-        out,
-    )
-
-
-__convolution_out.stub = _convolution_out
+_convolution_out.stub = convolution_out
 
 _im2col_out = declare(
     "aten::im2col.out",
@@ -57960,7 +53729,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="convolution.yaml:37",
+    where="convolution.yaml:36",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -57977,13 +53746,13 @@ def im2col_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _im2col_out.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _im2col_out.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_out.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_out.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_out.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_out.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_out.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -58017,7 +53786,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="convolution.yaml:43",
+    where="convolution.yaml:42",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58035,15 +53804,15 @@ def col2im_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _col2im_out.convert(1, output_size)
+        output_size = [output_size, output_size] if type(output_size) is int else _col2im_out.convert(1, output_size)
     if not is_int_list(kernel_size):
-        kernel_size = _col2im_out.convert(2, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _col2im_out.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_out.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_out.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_out.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_out.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_out.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_out.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -58099,9 +53868,9 @@ def avg_pool2d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -58181,9 +53950,9 @@ def avg_pool3d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_out.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -58232,7 +54001,7 @@ __adaptive_avg_pool2d_out = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:62",
+    where="pooling.yaml:60",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58265,7 +54034,7 @@ __adaptive_avg_pool3d_out = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:69",
+    where="pooling.yaml:67",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58293,72 +54062,6 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, 
 
 __adaptive_avg_pool3d_out.stub = _adaptive_avg_pool3d_out
 
-_adaptive_avg_pool2d_out_ = declare(
-    "aten::adaptive_avg_pool2d.out",
-    "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="pooling.yaml:81",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def adaptive_avg_pool2d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_out_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool2d_out_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool2d_out_.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_out_.call(self, output_size, out)
-    return kernel(self, output_size, out)
-
-
-_adaptive_avg_pool2d_out_.stub = adaptive_avg_pool2d_out
-
-_adaptive_avg_pool3d_out_ = declare(
-    "aten::adaptive_avg_pool3d.out",
-    "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="pooling.yaml:86",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
-def adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_out_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool3d_out_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool3d_out_.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_out_.call(self, output_size, out)
-    return kernel(self, output_size, out)
-
-
-_adaptive_avg_pool3d_out_.stub = adaptive_avg_pool3d_out
-
 _upsample_nearest1d_out = declare(
     "aten::upsample_nearest1d.out",
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
@@ -58378,7 +54081,7 @@ def upsample_nearest1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_out.convert(2, scales)
     modes = active_modes()
@@ -58464,7 +54167,7 @@ _upsample_nearest3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:24",
+    where="upsampling.yaml:22",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58512,7 +54215,7 @@ __upsample_nearest_exact1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="upsampling.yaml:32",
+    where="upsampling.yaml:30",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58559,7 +54262,7 @@ __upsample_nearest_exact2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:40",
+    where="upsampling.yaml:38",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58612,7 +54315,7 @@ __upsample_nearest_exact3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:48",
+    where="upsampling.yaml:46",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58666,7 +54369,7 @@ _upsample_linear1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:56",
+    where="upsampling.yaml:54",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58682,7 +54385,7 @@ def upsample_linear1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_out.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_out.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -58719,7 +54422,7 @@ _upsample_bilinear2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:64",
+    where="upsampling.yaml:62",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58776,7 +54479,7 @@ _upsample_trilinear3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="upsampling.yaml:75",
+    where="upsampling.yaml:71",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58835,7 +54538,7 @@ _upsample_bicubic2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:83",
+    where="upsampling.yaml:79",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -58878,1248 +54581,12 @@ def upsample_bicubic2d_out(
 
 _upsample_bicubic2d_out.stub = upsample_bicubic2d_out
 
-_scalar_tensor_out = declare(
-    "aten::scalar_tensor.out",
-    "(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
-    (("s", "Scalar"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:37",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
-def scalar_tensor_out(s: Scalar, *, out: Tensor) -> Tensor:
-    if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor_out.convert(0, s)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _scalar_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _scalar_tensor_out.call(s, out)
-        return kernel(s, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor_out.call(s, out)
-    return kernel(s, out)
-
-
-_scalar_tensor_out.stub = scalar_tensor_out
-
-_linspace_Tensor_Tensor_out = declare(
-    "aten::linspace.Tensor_Tensor_out",
-    "(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:69",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
-    if type(steps) is not int:
-        steps = _linspace_Tensor_Tensor_out.convert(2, steps)
-    modes = active_modes()
-    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = start.keys | end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
-
-
-_linspace_Tensor_Tensor_out.stub = linspace_Tensor_Tensor_out
-
-_linspace_Tensor_Scalar_out = declare(
-    "aten::linspace.Tensor_Scalar_out",
-    "(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:75",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
-    if type(end) is not int and type(end) is not float:
-        end = _linspace_Tensor_Scalar_out.convert(1, end)
-    if type(steps) is not int:
-        steps = _linspace_Tensor_Scalar_out.convert(2, steps)
-    modes = active_modes()
-    if type(start) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = start.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
-
-
-_linspace_Tensor_Scalar_out.stub = linspace_Tensor_Scalar_out
-
-_linspace_Scalar_Tensor_out = declare(
-    "aten::linspace.Scalar_Tensor_out",
-    "(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:81",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
-def linspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
-    if type(start) is not int and type(start) is not float:
-        start = _linspace_Scalar_Tensor_out.convert(0, start)
-    if type(steps) is not int:
-        steps = _linspace_Scalar_Tensor_out.convert(2, steps)
-    modes = active_modes()
-    if type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
-
-
-_linspace_Scalar_Tensor_out.stub = linspace_Scalar_Tensor_out
-
-_logspace_Tensor_Tensor_out = declare(
-    "aten::logspace.Tensor_Tensor_out",
-    "(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
-    kwarg_only=4,
-    where="creation.yaml:92",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-    if type(steps) is not int:
-        steps = _logspace_Tensor_Tensor_out.convert(2, steps)
-    if type(base) is not float:
-        base = _logspace_Tensor_Tensor_out.convert(3, base)
-    modes = active_modes()
-    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = start.keys | end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
-
-
-_logspace_Tensor_Tensor_out.stub = logspace_Tensor_Tensor_out
-
-_logspace_Tensor_Scalar_out = declare(
-    "aten::logspace.Tensor_Scalar_out",
-    "(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
-    kwarg_only=4,
-    where="creation.yaml:98",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-    if type(end) is not int and type(end) is not float:
-        end = _logspace_Tensor_Scalar_out.convert(1, end)
-    if type(steps) is not int:
-        steps = _logspace_Tensor_Scalar_out.convert(2, steps)
-    if type(base) is not float:
-        base = _logspace_Tensor_Scalar_out.convert(3, base)
-    modes = active_modes()
-    if type(start) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = start.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
-
-
-_logspace_Tensor_Scalar_out.stub = logspace_Tensor_Scalar_out
-
-_logspace_Scalar_Tensor_out = declare(
-    "aten::logspace.Scalar_Tensor_out",
-    "(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
-    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
-    kwarg_only=4,
-    where="creation.yaml:104",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
-def logspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-    if type(start) is not int and type(start) is not float:
-        start = _logspace_Scalar_Tensor_out.convert(0, start)
-    if type(steps) is not int:
-        steps = _logspace_Scalar_Tensor_out.convert(2, steps)
-    if type(base) is not float:
-        base = _logspace_Scalar_Tensor_out.convert(3, base)
-    modes = active_modes()
-    if type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
-
-
-_logspace_Scalar_Tensor_out.stub = logspace_Scalar_Tensor_out
-
-_empty_permuted_out = declare(
-    "aten::empty_permuted.out",
-    "(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
-    (("size", "SymInt[]"), ("physical_layout", "int[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:110",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
-def empty_permuted_out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor:
-    if not is_int_list(size):
-        size = _empty_permuted_out.convert(0, size)
-    if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted_out.convert(1, physical_layout)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_permuted_out.table[ARRAYS]
-        except KeyError:
-            return _empty_permuted_out.call(size, physical_layout, out)
-        return kernel(size, physical_layout, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_permuted_out.call(size, physical_layout, out)
-    return kernel(size, physical_layout, out)
-
-
-_empty_permuted_out.stub = empty_permuted_out
-
-_full_like_out = declare(
-    "aten::full_like.out",
-    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:129",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def full_like_out(
-    self: Tensor,
-    fill_value: Scalar,
-    *,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
-        memory_format = _full_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _full_like_out.table[ARRAYS]
-        except KeyError:
-            return _full_like_out.call(self, fill_value, memory_format, out)
-        return kernel(self, fill_value, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_like_out.call(self, fill_value, memory_format, out)
-    return kernel(self, fill_value, memory_format, out)
-
-
-_full_like_out.stub = full_like_out
-
-_rand_like_out = declare(
-    "aten::rand_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:134",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _rand_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_rand_like_out.stub = rand_like_out
-
-_randn_like_out = declare(
-    "aten::randn_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:140",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _randn_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_randn_like_out.stub = randn_like_out
-
-_rand_like_generator_out = declare(
-    "aten::rand_like.generator_out",
-    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:146",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
-#     -> Tensor(a!)
-def rand_like_generator_out(
-    self: Tensor,
-    *,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if generator is not None:
-        generator = _rand_like_generator_out.convert(1, generator)
-    if memory_format is not None:
-        memory_format = _rand_like_generator_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_generator_out.call(self, generator, memory_format, out)
-        return kernel(self, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_generator_out.call(self, generator, memory_format, out)
-    return kernel(self, generator, memory_format, out)
-
-
-_rand_like_generator_out.stub = rand_like_generator_out
-
-_randn_like_generator_out = declare(
-    "aten::randn_like.generator_out",
-    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:152",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
-#     -> Tensor(a!)
-def randn_like_generator_out(
-    self: Tensor,
-    *,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if generator is not None:
-        generator = _randn_like_generator_out.convert(1, generator)
-    if memory_format is not None:
-        memory_format = _randn_like_generator_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_generator_out.call(self, generator, memory_format, out)
-        return kernel(self, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_generator_out.call(self, generator, memory_format, out)
-    return kernel(self, generator, memory_format, out)
-
-
-_randn_like_generator_out.stub = randn_like_generator_out
-
-_randint_like_out = declare(
-    "aten::randint_like.out",
-    "(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("high", "SymInt"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:158",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if type(high) is not int:
-        high = _randint_like_out.convert(1, high)
-    if memory_format is not None:
-        memory_format = _randint_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_out.call(self, high, memory_format, out)
-        return kernel(self, high, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_out.call(self, high, memory_format, out)
-    return kernel(self, high, memory_format, out)
-
-
-_randint_like_out.stub = randint_like_out
-
-_randint_like_Tensor_out = declare(
-    "aten::randint_like.Tensor_out",
-    "(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("high", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:164",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_Tensor_out(
-    self: Tensor,
-    high: Tensor,
-    *,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if memory_format is not None:
-        memory_format = _randint_like_Tensor_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_Tensor_out.call(self, high, memory_format, out)
-        return kernel(self, high, memory_format, out)
-    try:
-        keys = self.keys | high.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_Tensor_out.call(self, high, memory_format, out)
-    return kernel(self, high, memory_format, out)
-
-
-_randint_like_Tensor_out.stub = randint_like_Tensor_out
-
-_randint_like_low_dtype_out = declare(
-    "aten::randint_like.low_dtype_out",
-    "(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("low", "SymInt"),
-        ("high", "SymInt"),
-        ("memory_format", "MemoryFormat?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=3,
-    where="creation.yaml:170",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
-#     out) -> Tensor(a!)
-def randint_like_low_dtype_out(
-    self: Tensor,
-    low: int,
-    high: int,
-    *,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(low) is not int:
-        low = _randint_like_low_dtype_out.convert(1, low)
-    if type(high) is not int:
-        high = _randint_like_low_dtype_out.convert(2, high)
-    if memory_format is not None:
-        memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_low_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
-        return kernel(self, low, high, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_low_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
-    return kernel(self, low, high, memory_format, out)
-
-
-_randint_like_low_dtype_out.stub = randint_like_low_dtype_out
-
-_randint_like_generator_out = declare(
-    "aten::randint_like.generator_out",
-    "(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("high", "SymInt"),
-        ("generator", "Generator?"),
-        ("memory_format", "MemoryFormat?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=2,
-    where="creation.yaml:176",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
-#     Tensor(a!) out) -> Tensor(a!)
-def randint_like_generator_out(
-    self: Tensor,
-    high: int,
-    *,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(high) is not int:
-        high = _randint_like_generator_out.convert(1, high)
-    if generator is not None:
-        generator = _randint_like_generator_out.convert(2, generator)
-    if memory_format is not None:
-        memory_format = _randint_like_generator_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_generator_out.call(self, high, generator, memory_format, out)
-        return kernel(self, high, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_generator_out.call(self, high, generator, memory_format, out)
-    return kernel(self, high, generator, memory_format, out)
-
-
-_randint_like_generator_out.stub = randint_like_generator_out
-
-_randint_like_Tensor_generator_out = declare(
-    "aten::randint_like.Tensor_generator_out",
-    "(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("high", "Tensor"),
-        ("generator", "Generator?"),
-        ("memory_format", "MemoryFormat?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=2,
-    where="creation.yaml:182",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
-#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_Tensor_generator_out(
-    self: Tensor,
-    high: Tensor,
-    *,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if generator is not None:
-        generator = _randint_like_Tensor_generator_out.convert(2, generator)
-    if memory_format is not None:
-        memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_Tensor_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
-        return kernel(self, high, generator, memory_format, out)
-    try:
-        keys = self.keys | high.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_Tensor_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
-    return kernel(self, high, generator, memory_format, out)
-
-
-_randint_like_Tensor_generator_out.stub = randint_like_Tensor_generator_out
-
-_randint_like_low_generator_dtype_out = declare(
-    "aten::randint_like.low_generator_dtype_out",
-    "(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) "
-    "out) -> Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("low", "SymInt"),
-        ("high", "SymInt"),
-        ("generator", "Generator?"),
-        ("memory_format", "MemoryFormat?", None),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=3,
-    where="creation.yaml:188",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
-#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randint_like_low_generator_dtype_out(
-    self: Tensor,
-    low: int,
-    high: int,
-    *,
-    generator: Generator | None,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(low) is not int:
-        low = _randint_like_low_generator_dtype_out.convert(1, low)
-    if type(high) is not int:
-        high = _randint_like_low_generator_dtype_out.convert(2, high)
-    if generator is not None:
-        generator = _randint_like_low_generator_dtype_out.convert(3, generator)
-    if memory_format is not None:
-        memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_low_generator_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
-        return kernel(self, low, high, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_low_generator_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
-    return kernel(self, low, high, generator, memory_format, out)
-
-
-_randint_like_low_generator_dtype_out.stub = randint_like_low_generator_dtype_out
-
-_new_empty_out = declare(
-    "aten::new_empty.out",
-    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:194",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_empty_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
-        size = [size, *more]
-    if not is_int_list(size):
-        size = _new_empty_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_out.table[ARRAYS]
-        except KeyError:
-            return _new_empty_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_out.call(self, size, out)
-    return kernel(self, size, out)
-
-
-_new_empty_out.stub = new_empty_out
-
-_new_empty_strided_out = declare(
-    "aten::new_empty_strided.out",
-    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:200",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
-def new_empty_strided_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
-    if not is_int_list(size):
-        size = _new_empty_strided_out.convert(1, size)
-    if not is_int_list(stride):
-        stride = _new_empty_strided_out.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_strided_out.table[ARRAYS]
-        except KeyError:
-            return _new_empty_strided_out.call(self, size, stride, out)
-        return kernel(self, size, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided_out.call(self, size, stride, out)
-    return kernel(self, size, stride, out)
-
-
-_new_empty_strided_out.stub = new_empty_strided_out
-
-_new_zeros_out = declare(
-    "aten::new_zeros.out",
-    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:206",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_zeros_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
-        size = [size, *more]
-    if not is_int_list(size):
-        size = _new_zeros_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_zeros_out.table[ARRAYS]
-        except KeyError:
-            return _new_zeros_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_zeros_out.call(self, size, out)
-    return kernel(self, size, out)
-
-
-_new_zeros_out.stub = new_zeros_out
-
-_new_ones_out = declare(
-    "aten::new_ones.out",
-    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:212",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
-def new_ones_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
-        size = [size, *more]
-    if not is_int_list(size):
-        size = _new_ones_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_ones_out.table[ARRAYS]
-        except KeyError:
-            return _new_ones_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_ones_out.call(self, size, out)
-    return kernel(self, size, out)
-
-
-_new_ones_out.stub = new_ones_out
-
-_new_full_out = declare(
-    "aten::new_full.out",
-    "(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:218",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
-def new_full_out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
-    if not is_int_list(size):
-        size = _new_full_out.convert(1, size)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full_out.convert(2, fill_value)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_full_out.table[ARRAYS]
-        except KeyError:
-            return _new_full_out.call(self, size, fill_value, out)
-        return kernel(self, size, fill_value, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_full_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_full_out.call(self, size, fill_value, out)
-    return kernel(self, size, fill_value, out)
-
-
-_new_full_out.stub = new_full_out
-
-_hann_window_out = declare(
-    "aten::hann_window.out",
-    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:226",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def hann_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hann_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hann_window_out.table[ARRAYS]
-        except KeyError:
-            return _hann_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hann_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hann_window_out.call(window_length, out)
-    return kernel(window_length, out)
-
-
-_hann_window_out.stub = hann_window_out
-
-_hann_window_periodic_out = declare(
-    "aten::hann_window.periodic_out",
-    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:231",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def hann_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hann_window_periodic_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hann_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hann_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _hann_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hann_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hann_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
-
-
-_hann_window_periodic_out.stub = hann_window_periodic_out
-
-_hamming_window_out = declare(
-    "aten::hamming_window.out",
-    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:236",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hamming_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_out.call(window_length, out)
-    return kernel(window_length, out)
-
-
-_hamming_window_out.stub = hamming_window_out
-
-_hamming_window_periodic_out = declare(
-    "aten::hamming_window.periodic_out",
-    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:241",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hamming_window_periodic_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hamming_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
-
-
-_hamming_window_periodic_out.stub = hamming_window_periodic_out
-
-_hamming_window_periodic_alpha_out = declare(
-    "aten::hamming_window.periodic_alpha_out",
-    "(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("out", "Tensor")),
-    kwarg_only=3,
-    where="creation.yaml:246",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
-def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _hamming_window_periodic_alpha_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _hamming_window_periodic_alpha_out.convert(1, periodic)
-    if type(alpha) is not float:
-        alpha = _hamming_window_periodic_alpha_out.convert(2, alpha)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_alpha_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
-        return kernel(window_length, periodic, alpha, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_alpha_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
-    return kernel(window_length, periodic, alpha, out)
-
-
-_hamming_window_periodic_alpha_out.stub = hamming_window_periodic_alpha_out
-
-_bartlett_window_out = declare(
-    "aten::bartlett_window.out",
-    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:258",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def bartlett_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _bartlett_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _bartlett_window_out.table[ARRAYS]
-        except KeyError:
-            return _bartlett_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bartlett_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bartlett_window_out.call(window_length, out)
-    return kernel(window_length, out)
-
-
-_bartlett_window_out.stub = bartlett_window_out
-
-_blackman_window_out = declare(
-    "aten::blackman_window.out",
-    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:270",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def blackman_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _blackman_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _blackman_window_out.table[ARRAYS]
-        except KeyError:
-            return _blackman_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _blackman_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _blackman_window_out.call(window_length, out)
-    return kernel(window_length, out)
-
-
-_blackman_window_out.stub = blackman_window_out
-
-_kaiser_window_out = declare(
-    "aten::kaiser_window.out",
-    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:282",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
-def kaiser_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _kaiser_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_out.call(window_length, out)
-    return kernel(window_length, out)
-
-
-_kaiser_window_out.stub = kaiser_window_out
-
-_kaiser_window_periodic_out = declare(
-    "aten::kaiser_window.periodic_out",
-    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
-    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:287",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
-def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
-        window_length = _kaiser_window_periodic_out.convert(0, window_length)
-    if type(periodic) is not bool:
-        periodic = _kaiser_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
-
-
-_kaiser_window_periodic_out.stub = kaiser_window_periodic_out
-
 _copy_out = declare(
     "aten::copy.out",
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:353",
+    where="creation.yaml:326",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -60151,7 +54618,7 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:353",
+    where="creation.yaml:326",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -60184,7 +54651,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:361",
+    where="creation.yaml:334",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -60216,7 +54683,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:361",
+    where="creation.yaml:334",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -60249,7 +54716,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:368",
+    where="creation.yaml:341",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -60279,7 +54746,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:368",
+    where="creation.yaml:341",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -60310,7 +54777,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:375",
+    where="creation.yaml:348",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -60340,7 +54807,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="creation.yaml:375",
+    where="creation.yaml:348",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -60371,7 +54838,7 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:382",
+    where="creation.yaml:355",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -60399,47 +54866,6 @@ def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: T
 
 _clone_out.stub = clone_out
 
-__to_copy_out = declare(
-    "aten::_to_copy.out",
-    "(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("non_blocking", "bool", False), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:405",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def _to_copy_out(
-    self: Tensor,
-    *,
-    non_blocking: bool = False,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(non_blocking) is not bool:
-        non_blocking = __to_copy_out.convert(1, non_blocking)
-    if memory_format is not None:
-        memory_format = __to_copy_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __to_copy_out.table[ARRAYS]
-        except KeyError:
-            return __to_copy_out.call(self, non_blocking, memory_format, out)
-        return kernel(self, non_blocking, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __to_copy_out.call(self, non_blocking, memory_format, out)
-    return kernel(self, non_blocking, memory_format, out)
-
-
-__to_copy_out.stub = _to_copy_out
-
 _uniform_out = declare(
     "aten::uniform.out",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
@@ -60451,7 +54877,7 @@ _uniform_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:106",
+    where="random.yaml:108",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60470,7 +54896,7 @@ _uniform_ = declare(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:106",
+    where="random.yaml:108",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60489,7 +54915,7 @@ _exponential_out = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:170",
+    where="random.yaml:172",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60524,7 +54950,7 @@ _exponential_ = declare(
     "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:170",
+    where="random.yaml:172",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60559,7 +54985,7 @@ _geometric_out = declare(
     "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:178",
+    where="random.yaml:180",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60594,7 +55020,7 @@ _geometric_ = declare(
     "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:178",
+    where="random.yaml:180",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60635,7 +55061,7 @@ _cauchy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:186",
+    where="random.yaml:188",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60679,7 +55105,7 @@ _cauchy_ = declare(
     "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:186",
+    where="random.yaml:188",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60722,7 +55148,7 @@ _log_normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:194",
+    where="random.yaml:196",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60766,7 +55192,7 @@ _log_normal_ = declare(
     "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:194",
+    where="random.yaml:196",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60803,7 +55229,7 @@ _random_from_out = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:202",
+    where="random.yaml:204",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60822,7 +55248,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:202",
+    where="random.yaml:204",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60841,7 +55267,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:210",
+    where="random.yaml:212",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60876,7 +55302,7 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:210",
+    where="random.yaml:212",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60911,7 +55337,7 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:218",
+    where="random.yaml:220",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -60944,7 +55370,7 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:218",
+    where="random.yaml:220",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -60977,7 +55403,7 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:226",
+    where="random.yaml:228",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -61010,7 +55436,7 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:251",
+    where="random.yaml:253",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -61043,7 +55469,7 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:251",
+    where="random.yaml:253",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -61076,7 +55502,7 @@ _poisson_out = declare(
     "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:259",
+    where="random.yaml:261",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -61109,7 +55535,7 @@ _binomial_out = declare(
     "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:266",
+    where="random.yaml:268",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -61149,7 +55575,7 @@ _multinomial_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:273",
+    where="random.yaml:275",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -61195,19 +55621,25 @@ _add = packet("aten::add")
 # add: Tensor, Scalar, out, Scalar_out
 def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add_Tensor.table[ARRAYS]
+        except KeyError:
+            return _add_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add_Tensor.table[ARRAYS]
-        except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61226,19 +55658,25 @@ _sub = packet("aten::sub")
 # sub: Tensor, Scalar, out, Scalar_out
 def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return sub_Scalar(self, other, alpha)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61257,19 +55695,25 @@ _rsub = packet("aten::rsub")
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
 def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _rsub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _rsub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return rsub_Scalar(self, other, alpha)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _rsub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61288,17 +55732,17 @@ _mul = packet("aten::mul")
 # mul: Tensor, Scalar, out, Scalar_out
 def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return mul_Scalar(self, other)
-        return _mul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
             return _mul_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return mul_Scalar(self, other)
+        return _mul.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61337,17 +55781,17 @@ _floor_divide = packet("aten::floor_divide")
 # floor_divide: default, out, Scalar, Scalar_out
 def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return floor_divide_Scalar(self, other)
-        return _floor_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
             return _floor_divide_default.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return floor_divide_Scalar(self, other)
+        return _floor_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61366,17 +55810,17 @@ _floor_divide_ = packet("aten::floor_divide_")
 # floor_divide_: Tensor, Scalar
 def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return floor_divide__Scalar(self, other)
-        return _floor_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _floor_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return floor_divide__Scalar(self, other)
+        return _floor_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61396,23 +55840,19 @@ _remainder = packet("aten::remainder")
 def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _remainder_Tensor.table[ARRAYS]
+        except KeyError:
+            return _remainder_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Tensor.table[ARRAYS]
-        except KeyError:
-            return _remainder_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61432,23 +55872,19 @@ _pow = packet("aten::pow")
 def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _pow_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _pow_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -61467,17 +55903,17 @@ _pow_ = packet("aten::pow_")
 # pow_: Tensor, Scalar
 def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return pow__Scalar(self, exponent)
-        return _pow_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
             return _pow__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return pow__Scalar(self, exponent)
+        return _pow_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -61584,17 +56020,17 @@ _fmod = packet("aten::fmod")
 # fmod: Tensor, Scalar, Tensor_out, Scalar_out
 def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fmod_Scalar(self, other)
-        return _fmod.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod_Tensor.table[ARRAYS]
         except KeyError:
             return _fmod_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fmod_Scalar(self, other)
+        return _fmod.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61691,17 +56127,17 @@ _copysign = packet("aten::copysign")
 # copysign: Tensor, Scalar, out, Scalar_out
 def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return copysign_Scalar(self, other)
-        return _copysign.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign_Tensor.table[ARRAYS]
         except KeyError:
             return _copysign_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return copysign_Scalar(self, other)
+        return _copysign.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -61876,17 +56312,17 @@ _clamp_min = packet("aten::clamp_min")
 # clamp_min: default, Tensor, out, Tensor_out
 def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(min)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_min_default(self, min)
-        return _clamp_min.call((self, min), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min_Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_min_default(self, min)
+        return _clamp_min.call((self, min), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -61905,17 +56341,17 @@ _clamp_max = packet("aten::clamp_max")
 # clamp_max: default, Tensor, out, Tensor_out
 def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(max)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_max_default(self, max)
-        return _clamp_max.call((self, max), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max_Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_max_default(self, max)
+        return _clamp_max.call((self, max), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -61934,17 +56370,17 @@ _lerp = packet("aten::lerp")
 # lerp: Scalar, Tensor, Scalar_out, Tensor_out
 def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(weight)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lerp_Scalar(self, end, weight)
-        return _lerp.call((self, end, weight), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp_Tensor.table[ARRAYS]
         except KeyError:
             return _lerp_Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lerp_Scalar(self, end, weight)
+        return _lerp.call((self, end, weight), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -62046,23 +56482,19 @@ _float_power = packet("aten::float_power")
 def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _float_power_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
         return _float_power.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -62081,17 +56513,17 @@ _float_power_ = packet("aten::float_power_")
 # float_power_: Tensor, Scalar
 def float_power_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return float_power__Scalar(self, exponent)
-        return _float_power_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _float_power__Tensor.table[ARRAYS]
         except KeyError:
             return _float_power__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return float_power__Scalar(self, exponent)
+        return _float_power_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -62109,6 +56541,10 @@ _where = packet("aten::where")
 
 # where: self, ScalarSelf, ScalarOther, Scalar, default, self_out
 def where(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return where_default(*args)
     return _where.call(args, kwargs)
 
 
@@ -62587,6 +57023,10 @@ _round = packet("aten::round")
 
 # round: default, decimals, out, decimals_out
 def round(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round_default(*args)
     return _round.call(args, kwargs)
 
 
@@ -63440,23 +57880,19 @@ _bitwise_and = packet("aten::bitwise_and")
 def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_and_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_and_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63476,23 +57912,19 @@ _bitwise_or = packet("aten::bitwise_or")
 def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_or_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_or_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63512,23 +57944,19 @@ _bitwise_xor = packet("aten::bitwise_xor")
 def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_xor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_xor_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63548,23 +57976,19 @@ _bitwise_left_shift = packet("aten::bitwise_left_shift")
 def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_left_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
         return _bitwise_left_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63584,23 +58008,19 @@ _bitwise_right_shift = packet("aten::bitwise_right_shift")
 def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_right_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
         return _bitwise_right_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63619,17 +58039,17 @@ ___lshift__ = packet("aten::__lshift__")
 # __lshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __lshift___Scalar(self, other)
-        return ___lshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___lshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___lshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __lshift___Scalar(self, other)
+        return ___lshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63648,17 +58068,17 @@ ___rshift__ = packet("aten::__rshift__")
 # __rshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __rshift___Scalar(self, other)
-        return ___rshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___rshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___rshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __rshift___Scalar(self, other)
+        return ___rshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63755,17 +58175,17 @@ _eq = packet("aten::eq")
 # eq: Tensor, Scalar, Tensor_out, Scalar_out
 def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return eq_Scalar(self, other)
-        return _eq.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
             return _eq_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return eq_Scalar(self, other)
+        return _eq.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63784,17 +58204,17 @@ _ne = packet("aten::ne")
 # ne: Tensor, Scalar, Tensor_out, Scalar_out
 def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ne_Scalar(self, other)
-        return _ne.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
             return _ne_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ne_Scalar(self, other)
+        return _ne.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63813,17 +58233,17 @@ _lt = packet("aten::lt")
 # lt: Tensor, Scalar, Tensor_out, Scalar_out
 def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lt_Scalar(self, other)
-        return _lt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
             return _lt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lt_Scalar(self, other)
+        return _lt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63842,17 +58262,17 @@ _le = packet("aten::le")
 # le: Tensor, Scalar, Tensor_out, Scalar_out
 def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return le_Scalar(self, other)
-        return _le.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
             return _le_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return le_Scalar(self, other)
+        return _le.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63871,17 +58291,17 @@ _gt = packet("aten::gt")
 # gt: Tensor, Scalar, Tensor_out, Scalar_out
 def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return gt_Scalar(self, other)
-        return _gt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
             return _gt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return gt_Scalar(self, other)
+        return _gt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -63900,17 +58320,17 @@ _ge = packet("aten::ge")
 # ge: Tensor, Scalar, Tensor_out, Scalar_out
 def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ge_Scalar(self, other)
-        return _ge.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
             return _ge_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ge_Scalar(self, other)
+        return _ge.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -64240,23 +58660,19 @@ _special_zeta = packet("aten::special_zeta")
 def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_zeta_default.table[ARRAYS]
+        except KeyError:
+            return _special_zeta_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
         return _special_zeta.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_default.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -64512,23 +58928,19 @@ _xlogy = packet("aten::xlogy")
 def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _xlogy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _xlogy_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
         return _xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _xlogy_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -64547,17 +58959,17 @@ _xlogy_ = packet("aten::xlogy_")
 # xlogy_: Tensor, Scalar_Other
 def xlogy_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return xlogy__Scalar_Other(self, other)
-        return _xlogy_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _xlogy__Tensor.table[ARRAYS]
         except KeyError:
             return _xlogy__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return xlogy__Scalar_Other(self, other)
+        return _xlogy_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -64577,23 +58989,19 @@ _special_xlog1py = packet("aten::special_xlog1py")
 def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlog1py_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlog1py_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
         return _special_xlog1py.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65009,23 +59417,19 @@ _special_xlogy = packet("aten::special_xlogy")
 def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlogy_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlogy_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
         return _special_xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65076,17 +59480,17 @@ _true_divide = packet("aten::true_divide")
 # true_divide: Tensor, out, Scalar
 def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return true_divide_Scalar(self, other)
-        return _true_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide_Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return true_divide_Scalar(self, other)
+        return _true_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65105,17 +59509,17 @@ _true_divide_ = packet("aten::true_divide_")
 # true_divide_: Tensor, Scalar
 def true_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return true_divide__Scalar(self, other)
-        return _true_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return true_divide__Scalar(self, other)
+        return _true_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65154,17 +59558,17 @@ _multiply = packet("aten::multiply")
 # multiply: Tensor, out, Scalar
 def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return multiply_Scalar(self, other)
-        return _multiply.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply_Tensor.table[ARRAYS]
         except KeyError:
             return _multiply_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return multiply_Scalar(self, other)
+        return _multiply.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65183,17 +59587,17 @@ _multiply_ = packet("aten::multiply_")
 # multiply_: Tensor, Scalar
 def multiply_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return multiply__Scalar(self, other)
-        return _multiply_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply__Tensor.table[ARRAYS]
         except KeyError:
             return _multiply__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return multiply__Scalar(self, other)
+        return _multiply_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65212,19 +59616,25 @@ _subtract = packet("aten::subtract")
 # subtract: Tensor, out, Scalar
 def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract_Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return subtract_Scalar(self, other, alpha)
         return _subtract.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract_Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65243,19 +59653,24 @@ _subtract_ = packet("aten::subtract_")
 # subtract_: Tensor, Scalar
 def subtract_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract__Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return subtract__Scalar(self, other, alpha)
         return _subtract_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract__Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65574,17 +59989,17 @@ _not_equal = packet("aten::not_equal")
 # not_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return not_equal_Scalar(self, other)
-        return _not_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return not_equal_Scalar(self, other)
+        return _not_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65603,17 +60018,17 @@ _not_equal_ = packet("aten::not_equal_")
 # not_equal_: Scalar, Tensor
 def not_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return not_equal__Scalar(self, other)
-        return _not_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return not_equal__Scalar(self, other)
+        return _not_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65632,17 +60047,17 @@ _less = packet("aten::less")
 # less: Scalar, Scalar_out, Tensor, Tensor_out
 def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_Scalar(self, other)
-        return _less.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_Tensor.table[ARRAYS]
         except KeyError:
             return _less_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_Scalar(self, other)
+        return _less.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65661,17 +60076,17 @@ _less_ = packet("aten::less_")
 # less_: Scalar, Tensor
 def less_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less__Scalar(self, other)
-        return _less_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less__Tensor.table[ARRAYS]
         except KeyError:
             return _less__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less__Scalar(self, other)
+        return _less_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65690,17 +60105,17 @@ _less_equal = packet("aten::less_equal")
 # less_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_equal_Scalar(self, other)
-        return _less_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_equal_Scalar(self, other)
+        return _less_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65719,17 +60134,17 @@ _less_equal_ = packet("aten::less_equal_")
 # less_equal_: Scalar, Tensor
 def less_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less_equal__Scalar(self, other)
-        return _less_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less_equal__Scalar(self, other)
+        return _less_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65748,17 +60163,17 @@ _greater = packet("aten::greater")
 # greater: Scalar, Scalar_out, Tensor, Tensor_out
 def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_Scalar(self, other)
-        return _greater.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_Scalar(self, other)
+        return _greater.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65777,17 +60192,17 @@ _greater_ = packet("aten::greater_")
 # greater_: Scalar, Tensor
 def greater_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater__Scalar(self, other)
-        return _greater_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater__Tensor.table[ARRAYS]
         except KeyError:
             return _greater__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater__Scalar(self, other)
+        return _greater_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65806,17 +60221,17 @@ _greater_equal = packet("aten::greater_equal")
 # greater_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_equal_Scalar(self, other)
-        return _greater_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_equal_Scalar(self, other)
+        return _greater_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65835,17 +60250,17 @@ _greater_equal_ = packet("aten::greater_equal_")
 # greater_equal_: Scalar, Tensor
 def greater_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater_equal__Scalar(self, other)
-        return _greater_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater_equal__Scalar(self, other)
+        return _greater_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65864,17 +60279,17 @@ ___and__ = packet("aten::__and__")
 # __and__: Scalar, Tensor
 def __and__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __and___Scalar(self, other)
-        return ___and__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___and___Tensor.table[ARRAYS]
         except KeyError:
             return ___and___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __and___Scalar(self, other)
+        return ___and__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65893,17 +60308,17 @@ ___iand__ = packet("aten::__iand__")
 # __iand__: Scalar, Tensor
 def __iand__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __iand___Scalar(self, other)
-        return ___iand__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___iand___Tensor.table[ARRAYS]
         except KeyError:
             return ___iand___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __iand___Scalar(self, other)
+        return ___iand__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65922,17 +60337,17 @@ ___or__ = packet("aten::__or__")
 # __or__: Scalar, Tensor
 def __or__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __or___Scalar(self, other)
-        return ___or__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___or___Tensor.table[ARRAYS]
         except KeyError:
             return ___or___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __or___Scalar(self, other)
+        return ___or__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65951,17 +60366,17 @@ ___ior__ = packet("aten::__ior__")
 # __ior__: Scalar, Tensor
 def __ior__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ior___Scalar(self, other)
-        return ___ior__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ior___Tensor.table[ARRAYS]
         except KeyError:
             return ___ior___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ior___Scalar(self, other)
+        return ___ior__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -65980,17 +60395,17 @@ ___xor__ = packet("aten::__xor__")
 # __xor__: Scalar, Tensor
 def __xor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __xor___Scalar(self, other)
-        return ___xor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___xor___Tensor.table[ARRAYS]
         except KeyError:
             return ___xor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __xor___Scalar(self, other)
+        return ___xor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -66009,17 +60424,17 @@ ___ixor__ = packet("aten::__ixor__")
 # __ixor__: Scalar, Tensor
 def __ixor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ixor___Scalar(self, other)
-        return ___ixor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ixor___Tensor.table[ARRAYS]
         except KeyError:
             return ___ixor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ixor___Scalar(self, other)
+        return ___ixor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -66037,6 +60452,12 @@ _sum = packet("aten::sum")
 
 # sum: default, dim_IntList, out, IntList_out
 def sum(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return sum_default(*args)
+        if 2 <= count <= 3:
+            return sum_dim_IntList(*args)
     return _sum.call(args, kwargs)
 
 
@@ -66047,6 +60468,12 @@ _prod = packet("aten::prod")
 
 # prod: default, dim_int, out, int_out
 def prod(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return prod_default(*args)
+        if 2 <= count <= 3:
+            return prod_dim_int(*args)
     return _prod.call(args, kwargs)
 
 
@@ -66057,6 +60484,12 @@ _mean = packet("aten::mean")
 
 # mean: default, dtype_out, dim, out
 def mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return mean_default(*args)
+        if 2 <= count <= 3:
+            return mean_dim(*args)
     return _mean.call(args, kwargs)
 
 
@@ -66070,7 +60503,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amax.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -66100,7 +60533,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amin.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -66127,6 +60560,12 @@ _any = packet("aten::any")
 
 # any: default, all_out, dim, dims, out, dims_out
 def any(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return any_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return any_dims(*args)
     return _any.call(args, kwargs)
 
 
@@ -66137,6 +60576,12 @@ _all = packet("aten::all")
 
 # all: default, all_out, dim, dims, out, dims_out
 def all(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return all_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return all_dims(*args)
     return _all.call(args, kwargs)
 
 
@@ -66207,6 +60652,14 @@ _max = packet("aten::max")
 
 # max: default, unary_out, dim, dim_max, other, out
 def max(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return max_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return max_dim(*args)
+        if count == 3:
+            return max_dim(*args)
     return _max.call(args, kwargs)
 
 
@@ -66217,6 +60670,14 @@ _min = packet("aten::min")
 
 # min: default, unary_out, dim, dim_min, other, out
 def min(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return min_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return min_dim(*args)
+        if count == 3:
+            return min_dim(*args)
     return _min.call(args, kwargs)
 
 
@@ -66227,6 +60688,12 @@ _var = packet("aten::var")
 
 # var: default, dim, out, correction, correction_out
 def var(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_dim(*args)
+        if 3 <= count <= 4:
+            return var_dim(*args)
     return _var.call(args, kwargs)
 
 
@@ -66237,6 +60704,12 @@ _std = packet("aten::std")
 
 # std: default, dim, out, correction, correction_out
 def std(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_dim(*args)
+        if 3 <= count <= 4:
+            return std_dim(*args)
     return _std.call(args, kwargs)
 
 
@@ -66257,7 +60730,7 @@ def nansum(
     if out is not None:
         return _nansum.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -66296,7 +60769,7 @@ def nanmean(
     if out is not None:
         return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -66327,6 +60800,14 @@ _count_nonzero = packet("aten::count_nonzero")
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return count_nonzero_default(*args)
+        if count == 2 and type(args[1]) is list:
+            return count_nonzero_dim_IntList(*args)
+        if count == 2 and type(args[1]) is int:
+            return count_nonzero_default(*args)
     return _count_nonzero.call(args, kwargs)
 
 
@@ -66340,7 +60821,7 @@ def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, 
     if out is not None:
         return _logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -66376,7 +60857,7 @@ def special_logsumexp(
     if out is not None:
         return _special_logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -66453,7 +60934,7 @@ def linalg_vector_norm(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -66482,6 +60963,12 @@ _norm = packet("aten::norm")
 
 # norm: Scalar, ScalarOpt_dtype, ScalarOpt_dim, ScalarOpt_dim_dtype, dtype_out, Scalar_out, ScalarOpt_dtype_out, out
 def norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 2:
+            return norm_Scalar(*args)
+        if 3 <= count <= 4:
+            return norm_ScalarOpt_dim(*args)
     return _norm.call(args, kwargs)
 
 
@@ -66495,7 +60982,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False
     if out is not None:
         return _frobenius_norm.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -66550,6 +61037,12 @@ _var_mean = packet("aten::var_mean")
 
 # var_mean: default, dim, correction, correction_out
 def var_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_mean_dim(*args)
+        if 3 <= count <= 4:
+            return var_mean_dim(*args)
     return _var_mean.call(args, kwargs)
 
 
@@ -66560,6 +61053,12 @@ _std_mean = packet("aten::std_mean")
 
 # std_mean: default, dim, correction, correction_out
 def std_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_mean_dim(*args)
+        if 3 <= count <= 4:
+            return std_mean_dim(*args)
     return _std_mean.call(args, kwargs)
 
 
@@ -66761,6 +61260,12 @@ _trapezoid = packet("aten::trapezoid")
 
 # trapezoid: x, dx
 def trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapezoid_dx(*args)
+        if count == 2:
+            return trapezoid_x(*args)
     return _trapezoid.call(args, kwargs)
 
 
@@ -66771,6 +61276,12 @@ _trapz = packet("aten::trapz")
 
 # trapz: x, dx
 def trapz(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapz_dx(*args)
+        if count == 2:
+            return trapz_x(*args)
     return _trapz.call(args, kwargs)
 
 
@@ -66781,6 +61292,12 @@ _cumulative_trapezoid = packet("aten::cumulative_trapezoid")
 
 # cumulative_trapezoid: x, dx
 def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return cumulative_trapezoid_dx(*args)
+        if count == 2:
+            return cumulative_trapezoid_x(*args)
     return _cumulative_trapezoid.call(args, kwargs)
 
 
@@ -66793,6 +61310,10 @@ _sort = packet("aten::sort")
 
 # sort: default, values, stable, values_stable
 def sort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return sort_default(*args)
     return _sort.call(args, kwargs)
 
 
@@ -66803,6 +61324,10 @@ _argsort = packet("aten::argsort")
 
 # argsort: default, stable, stable_out
 def argsort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return argsort_default(*args)
     return _argsort.call(args, kwargs)
 
 
@@ -66922,6 +61447,12 @@ _median = packet("aten::median")
 
 # median: default, dim, dim_values, out
 def median(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return median_default(*args)
+        if 2 <= count <= 3:
+            return median_dim(*args)
     return _median.call(args, kwargs)
 
 
@@ -66932,6 +61463,12 @@ _nanmedian = packet("aten::nanmedian")
 
 # nanmedian: default, dim, dim_values, out
 def nanmedian(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nanmedian_default(*args)
+        if 2 <= count <= 3:
+            return nanmedian_dim(*args)
     return _nanmedian.call(args, kwargs)
 
 
@@ -66988,7 +61525,7 @@ def quantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -67031,7 +61568,7 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -67060,218 +61597,15 @@ def nanquantile(
 
 _nanquantile.stub = nanquantile
 
-__unique = packet("aten::_unique")
+packet("aten::_unique").stub = _unique
 
+packet("aten::_unique2").stub = _unique2
 
-# _unique: default, out
-def _unique(
-    self: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None:
-        return __unique.call((self, sorted, return_inverse), {"out0": out0, "out1": out1})
-    if type(sorted) is not bool:
-        sorted = __unique_default.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique_default.convert(2, return_inverse)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __unique_default.table[ARRAYS]
-        except KeyError:
-            return __unique_default.call(self, sorted, return_inverse)
-        return kernel(self, sorted, return_inverse)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique_default.call(self, sorted, return_inverse)
-    return kernel(self, sorted, return_inverse)
+packet("aten::unique_dim").stub = unique_dim
 
+packet("aten::unique_consecutive").stub = unique_consecutive
 
-__unique.stub = _unique
-
-__unique2 = packet("aten::_unique2")
-
-
-# _unique2: default, out
-def _unique2(
-    self: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return __unique2.call((self, sorted, return_inverse, return_counts), {"out0": out0, "out1": out1, "out2": out2})
-    if type(sorted) is not bool:
-        sorted = __unique2_default.convert(1, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = __unique2_default.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = __unique2_default.convert(3, return_counts)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __unique2_default.table[ARRAYS]
-        except KeyError:
-            return __unique2_default.call(self, sorted, return_inverse, return_counts)
-        return kernel(self, sorted, return_inverse, return_counts)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique2_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique2_default.call(self, sorted, return_inverse, return_counts)
-    return kernel(self, sorted, return_inverse, return_counts)
-
-
-__unique2.stub = _unique2
-
-_unique_dim = packet("aten::unique_dim")
-
-
-# unique_dim: default, out
-def unique_dim(
-    self: Tensor,
-    dim: int,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_dim.call(
-            (self, dim, sorted, return_inverse, return_counts),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
-    if type(dim) is not int:
-        dim = _unique_dim_default.convert(1, dim)
-    if type(sorted) is not bool:
-        sorted = _unique_dim_default.convert(2, sorted)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_default.convert(3, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_default.convert(4, return_counts)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unique_dim_default.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
-        return kernel(self, dim, sorted, return_inverse, return_counts)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
-    return kernel(self, dim, sorted, return_inverse, return_counts)
-
-
-_unique_dim.stub = unique_dim
-
-_unique_consecutive = packet("aten::unique_consecutive")
-
-
-# unique_consecutive: default, out
-def unique_consecutive(
-    self: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_consecutive.call(
-            (self, return_inverse, return_counts, dim),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_consecutive_default.convert(2, return_counts)
-    if dim is not None and type(dim) is not int:
-        dim = _unique_consecutive_default.convert(3, dim)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unique_consecutive_default.table[ARRAYS]
-        except KeyError:
-            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
-        return kernel(self, return_inverse, return_counts, dim)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
-    return kernel(self, return_inverse, return_counts, dim)
-
-
-_unique_consecutive.stub = unique_consecutive
-
-_unique_dim_consecutive = packet("aten::unique_dim_consecutive")
-
-
-# unique_dim_consecutive: default, out
-def unique_dim_consecutive(
-    self: Tensor,
-    dim: int,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_dim_consecutive.call(
-            (self, dim, return_inverse, return_counts),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
-    if type(dim) is not int:
-        dim = _unique_dim_consecutive_default.convert(1, dim)
-    if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
-    if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unique_dim_consecutive_default.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
-        return kernel(self, dim, return_inverse, return_counts)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
-    return kernel(self, dim, return_inverse, return_counts)
-
-
-_unique_dim_consecutive.stub = unique_dim_consecutive
+packet("aten::unique_dim_consecutive").stub = unique_dim_consecutive
 
 _searchsorted = packet("aten::searchsorted")
 
@@ -67288,7 +61622,7 @@ def searchsorted(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and (kind is float or kind is int):
             return searchsorted_Scalar(
                 sorted_sequence,
@@ -67350,7 +61684,20 @@ def bucketize(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(boundaries) is ndarray
+        and type(out_int32) is bool
+        and type(right) is bool
+        and active_modes() is None
+    ):
+        try:
+            kernel = _bucketize_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
+        return kernel(self, boundaries, out_int32, right)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
         return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
@@ -67359,12 +61706,6 @@ def bucketize(
     if type(right) is not bool:
         right = _bucketize_Tensor.convert(3, right)
     modes = active_modes()
-    if type(self) is ndarray and type(boundaries) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
-        return kernel(self, boundaries, out_int32, right)
     try:
         keys = self.keys | boundaries.keys
         if modes is not None:
@@ -67377,35 +61718,7 @@ def bucketize(
 
 _bucketize.stub = bucketize
 
-_bincount = packet("aten::bincount")
-
-
-# bincount: default, out
-def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _bincount.call((self, weights, minlength), {"out": out})
-    if type(minlength) is not int:
-        minlength = _bincount_default.convert(2, minlength)
-    modes = active_modes()
-    if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
-        try:
-            kernel = _bincount_default.table[ARRAYS]
-        except KeyError:
-            return _bincount_default.call(self, weights, minlength)
-        return kernel(self, weights, minlength)
-    try:
-        keys = self.keys
-        if weights is not None:
-            keys |= weights.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bincount_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bincount_default.call(self, weights, minlength)
-    return kernel(self, weights, minlength)
-
-
-_bincount.stub = bincount
+packet("aten::bincount").stub = bincount
 
 _histc = packet("aten::histc")
 
@@ -67444,6 +61757,12 @@ _histogram = packet("aten::histogram")
 
 # histogram: bins_tensor, bins_tensor_out, bin_ct, bin_ct_out
 def histogram(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return histogram_bin_ct(*args)
+        if count == 2 and type(args[1]) is int:
+            return histogram_bin_ct(*args)
     return _histogram.call(args, kwargs)
 
 
@@ -67579,332 +61898,31 @@ def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
 
 _vdot.stub = vdot
 
-_matmul = packet("aten::matmul")
+packet("aten::matmul").stub = matmul
 
+packet("aten::linalg_matmul").stub = linalg_matmul
 
-# matmul: default, out
-def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _matmul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _matmul_default.table[ARRAYS]
-        except KeyError:
-            return _matmul_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matmul_default.call(self, other)
-    return kernel(self, other)
+packet("aten::linalg_vecdot").stub = linalg_vecdot
 
+packet("aten::outer").stub = outer
 
-_matmul.stub = matmul
+packet("aten::ger").stub = ger
 
-_linalg_matmul = packet("aten::linalg_matmul")
+packet("aten::inner").stub = inner
 
-
-# linalg_matmul: default, out
-def linalg_matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_matmul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matmul_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_matmul_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul_default.call(self, other)
-    return kernel(self, other)
-
-
-_linalg_matmul.stub = linalg_matmul
-
-_linalg_vecdot = packet("aten::linalg_vecdot")
-
-
-# linalg_vecdot: default, out
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_vecdot.call((x, y), {"dim": dim, "out": out})
-    if type(dim) is not int:
-        dim = _linalg_vecdot_default.convert(2, dim)
-    modes = active_modes()
-    if type(x) is ndarray and type(y) is ndarray and modes is None:
-        try:
-            kernel = _linalg_vecdot_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_vecdot_default.call(x, y, dim)
-        return kernel(x, y, dim)
-    try:
-        keys = x.keys | y.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot_default.call(x, y, dim)
-    return kernel(x, y, dim)
-
-
-_linalg_vecdot.stub = linalg_vecdot
-
-_outer = packet("aten::outer")
-
-
-# outer: default, out
-def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _outer.call((self, vec2), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _outer_default.table[ARRAYS]
-        except KeyError:
-            return _outer_default.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _outer_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _outer_default.call(self, vec2)
-    return kernel(self, vec2)
-
-
-_outer.stub = outer
-
-_ger = packet("aten::ger")
-
-
-# ger: default, out
-def ger(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _ger.call((self, vec2), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _ger_default.table[ARRAYS]
-        except KeyError:
-            return _ger_default.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger_default.call(self, vec2)
-    return kernel(self, vec2)
-
-
-_ger.stub = ger
-
-_inner = packet("aten::inner")
-
-
-# inner: default, out
-def inner(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _inner.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _inner_default.table[ARRAYS]
-        except KeyError:
-            return _inner_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner_default.call(self, other)
-    return kernel(self, other)
-
-
-_inner.stub = inner
-
-_tensordot = packet("aten::tensordot")
-
-
-# tensordot: default, out
-def tensordot(
-    self: Tensor,
-    other: Tensor,
-    dims_self: Sequence[int],
-    dims_other: Sequence[int],
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _tensordot.call((self, other, dims_self, dims_other), {"out": out})
-    if not is_int_list(dims_self):
-        dims_self = _tensordot_default.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot_default.convert(3, dims_other)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _tensordot_default.table[ARRAYS]
-        except KeyError:
-            return _tensordot_default.call(self, other, dims_self, dims_other)
-        return kernel(self, other, dims_self, dims_other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tensordot_default.call(self, other, dims_self, dims_other)
-    return kernel(self, other, dims_self, dims_other)
-
-
-_tensordot.stub = tensordot
+packet("aten::tensordot").stub = tensordot
 
 packet("aten::einsum").stub = einsum
 
-_kron = packet("aten::kron")
+packet("aten::kron").stub = kron
 
+packet("aten::chain_matmul").stub = chain_matmul
 
-# kron: default, out
-def kron(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _kron.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _kron_default.table[ARRAYS]
-        except KeyError:
-            return _kron_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kron_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kron_default.call(self, other)
-    return kernel(self, other)
+packet("aten::linalg_multi_dot").stub = linalg_multi_dot
 
+packet("aten::linalg_matrix_power").stub = linalg_matrix_power
 
-_kron.stub = kron
-
-_chain_matmul = packet("aten::chain_matmul")
-
-
-# chain_matmul: default, out
-def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _chain_matmul.call((matrices,), {"out": out})
-    if type(matrices) is not list:
-        return _chain_matmul_default.call(matrices)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in matrices:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _chain_matmul_default.call(matrices)
-    return kernel(matrices)
-
-
-_chain_matmul.stub = chain_matmul
-
-_linalg_multi_dot = packet("aten::linalg_multi_dot")
-
-
-# linalg_multi_dot: default, out
-def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_multi_dot.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _linalg_multi_dot_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot_default.call(tensors)
-    return kernel(tensors)
-
-
-_linalg_multi_dot.stub = linalg_multi_dot
-
-_linalg_matrix_power = packet("aten::linalg_matrix_power")
-
-
-# linalg_matrix_power: default, out
-def linalg_matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_matrix_power.call((self, n), {"out": out})
-    if type(n) is not int:
-        n = _linalg_matrix_power_default.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_power_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_power_default.call(self, n)
-        return kernel(self, n)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power_default.call(self, n)
-    return kernel(self, n)
-
-
-_linalg_matrix_power.stub = linalg_matrix_power
-
-_matrix_power = packet("aten::matrix_power")
-
-
-# matrix_power: default, out
-def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _matrix_power.call((self, n), {"out": out})
-    if type(n) is not int:
-        n = _matrix_power_default.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _matrix_power_default.table[ARRAYS]
-        except KeyError:
-            return _matrix_power_default.call(self, n)
-        return kernel(self, n)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matrix_power_default.call(self, n)
-    return kernel(self, n)
-
-
-_matrix_power.stub = matrix_power
+packet("aten::matrix_power").stub = matrix_power
 
 _linalg_cross = packet("aten::linalg_cross")
 
@@ -67934,33 +61952,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | No
 
 _linalg_cross.stub = linalg_cross
 
-_cross = packet("aten::cross")
-
-
-# cross: default, out
-def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _cross.call((self, other, dim), {"out": out})
-    if dim is not None and type(dim) is not int:
-        dim = _cross_default.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _cross_default.table[ARRAYS]
-        except KeyError:
-            return _cross_default.call(self, other, dim)
-        return kernel(self, other, dim)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cross_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cross_default.call(self, other, dim)
-    return kernel(self, other, dim)
-
-
-_cross.stub = cross
+packet("aten::cross").stub = cross
 
 _addmm = packet("aten::addmm")
 
@@ -68192,41 +62184,9 @@ def linalg_inv_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_inv_ex.stub = linalg_inv_ex
 
-_linalg_inv = packet("aten::linalg_inv")
+packet("aten::linalg_inv").stub = linalg_inv
 
-
-# linalg_inv: default, out
-def linalg_inv(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_inv.call(args, kwargs)
-
-
-_linalg_inv.stub = linalg_inv
-
-_inverse = packet("aten::inverse")
-
-
-# inverse: default, out
-def inverse(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _inverse.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _inverse_default.table[ARRAYS]
-        except KeyError:
-            return _inverse_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inverse_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inverse_default.call(self)
-    return kernel(self)
-
-
-_inverse.stub = inverse
+packet("aten::inverse").stub = inverse
 
 __linalg_solve_ex = packet("aten::_linalg_solve_ex")
 
@@ -68238,25 +62198,9 @@ def _linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_solve_ex.stub = _linalg_solve_ex
 
-_linalg_solve_ex_ = packet("aten::linalg_solve_ex")
+packet("aten::linalg_solve_ex").stub = linalg_solve_ex
 
-
-# linalg_solve_ex: default, out
-def linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_solve_ex_.call(args, kwargs)
-
-
-_linalg_solve_ex_.stub = linalg_solve_ex
-
-_linalg_solve = packet("aten::linalg_solve")
-
-
-# linalg_solve: default, out
-def linalg_solve(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_solve.call(args, kwargs)
-
-
-_linalg_solve.stub = linalg_solve
+packet("aten::linalg_solve").stub = linalg_solve
 
 _linalg_solve_triangular = packet("aten::linalg_solve_triangular")
 
@@ -68405,67 +62349,9 @@ def linalg_lu_solve(
 
 _linalg_lu_solve.stub = linalg_lu_solve
 
-_linalg_tensorinv = packet("aten::linalg_tensorinv")
+packet("aten::linalg_tensorinv").stub = linalg_tensorinv
 
-
-# linalg_tensorinv: default, out
-def linalg_tensorinv(self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_tensorinv.call((self, ind), {"out": out})
-    if type(ind) is not int:
-        ind = _linalg_tensorinv_default.convert(1, ind)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorinv_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorinv_default.call(self, ind)
-        return kernel(self, ind)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv_default.call(self, ind)
-    return kernel(self, ind)
-
-
-_linalg_tensorinv.stub = linalg_tensorinv
-
-_linalg_tensorsolve = packet("aten::linalg_tensorsolve")
-
-
-# linalg_tensorsolve: default, out
-def linalg_tensorsolve(
-    self: Tensor,
-    other: Tensor,
-    dims: Sequence[int] | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _linalg_tensorsolve.call((self, other, dims), {"out": out})
-    if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve_default.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorsolve_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorsolve_default.call(self, other, dims)
-        return kernel(self, other, dims)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve_default.call(self, other, dims)
-    return kernel(self, other, dims)
-
-
-_linalg_tensorsolve.stub = linalg_tensorsolve
+packet("aten::linalg_tensorsolve").stub = linalg_tensorsolve
 
 __linalg_det = packet("aten::_linalg_det")
 
@@ -68477,15 +62363,7 @@ def _linalg_det(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_det.stub = _linalg_det
 
-_linalg_det_ = packet("aten::linalg_det")
-
-
-# linalg_det: default, out
-def linalg_det(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_det_.call(args, kwargs)
-
-
-_linalg_det_.stub = linalg_det
+packet("aten::linalg_det").stub = linalg_det
 
 packet("aten::det").stub = det
 
@@ -68499,41 +62377,9 @@ def _linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_slogdet.stub = _linalg_slogdet
 
-_linalg_slogdet_ = packet("aten::linalg_slogdet")
+packet("aten::linalg_slogdet").stub = linalg_slogdet
 
-
-# linalg_slogdet: default, out
-def linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_slogdet_.call(args, kwargs)
-
-
-_linalg_slogdet_.stub = linalg_slogdet
-
-_slogdet = packet("aten::slogdet")
-
-
-# slogdet: default, out
-def slogdet(self: Tensor, *, sign: Tensor | None = None, logabsdet: Tensor | None = None) -> Any:
-    if sign is not None or logabsdet is not None:
-        return _slogdet.call((self,), {"sign": sign, "logabsdet": logabsdet})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _slogdet_default.table[ARRAYS]
-        except KeyError:
-            return _slogdet_default.call(self)
-        return slogdet_default_result(*kernel(self))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slogdet_default.call(self)
-    return slogdet_default_result(*kernel(self))
-
-
-_slogdet.stub = slogdet
+packet("aten::slogdet").stub = slogdet
 
 packet("aten::logdet").stub = logdet
 
@@ -68547,15 +62393,7 @@ def linalg_lu_factor_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_lu_factor_ex.stub = linalg_lu_factor_ex
 
-_linalg_lu_factor = packet("aten::linalg_lu_factor")
-
-
-# linalg_lu_factor: default, out
-def linalg_lu_factor(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_lu_factor.call(args, kwargs)
-
-
-_linalg_lu_factor.stub = linalg_lu_factor
+packet("aten::linalg_lu_factor").stub = linalg_lu_factor
 
 _linalg_lu = packet("aten::linalg_lu")
 
@@ -68604,61 +62442,9 @@ def linalg_cholesky_ex(
 
 _linalg_cholesky_ex.stub = linalg_cholesky_ex
 
-_linalg_cholesky = packet("aten::linalg_cholesky")
+packet("aten::linalg_cholesky").stub = linalg_cholesky
 
-
-# linalg_cholesky: default, out
-def linalg_cholesky(self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_cholesky.call((self,), {"upper": upper, "out": out})
-    if type(upper) is not bool:
-        upper = _linalg_cholesky_default.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cholesky_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_cholesky_default.call(self, upper)
-        return kernel(self, upper)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_default.call(self, upper)
-    return kernel(self, upper)
-
-
-_linalg_cholesky.stub = linalg_cholesky
-
-_cholesky = packet("aten::cholesky")
-
-
-# cholesky: default, out
-def cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _cholesky.call((self, upper), {"out": out})
-    if type(upper) is not bool:
-        upper = _cholesky_default.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_default.table[ARRAYS]
-        except KeyError:
-            return _cholesky_default.call(self, upper)
-        return kernel(self, upper)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_default.call(self, upper)
-    return kernel(self, upper)
-
-
-_cholesky.stub = cholesky
+packet("aten::cholesky").stub = cholesky
 
 _linalg_qr = packet("aten::linalg_qr")
 
@@ -68670,33 +62456,7 @@ def linalg_qr(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_qr.stub = linalg_qr
 
-_qr = packet("aten::qr")
-
-
-# qr: default, Q
-def qr(self: Tensor, some: bool = True, *, Q: Tensor | None = None, R: Tensor | None = None) -> Any:
-    if Q is not None or R is not None:
-        return _qr.call((self, some), {"Q": Q, "R": R})
-    if type(some) is not bool:
-        some = _qr_default.convert(1, some)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _qr_default.table[ARRAYS]
-        except KeyError:
-            return _qr_default.call(self, some)
-        return qr_default_result(*kernel(self, some))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _qr_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _qr_default.call(self, some)
-    return qr_default_result(*kernel(self, some))
-
-
-_qr.stub = qr
+packet("aten::qr").stub = qr
 
 __linalg_eigh = packet("aten::_linalg_eigh")
 
@@ -68708,61 +62468,9 @@ def _linalg_eigh(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_eigh.stub = _linalg_eigh
 
-_linalg_eigh_ = packet("aten::linalg_eigh")
+packet("aten::linalg_eigh").stub = linalg_eigh
 
-
-# linalg_eigh: default, eigvals
-def linalg_eigh(self: Tensor, UPLO: str = "L", *, eigvals: Tensor | None = None, eigvecs: Tensor | None = None) -> Any:
-    if eigvals is not None or eigvecs is not None:
-        return _linalg_eigh_.call((self, UPLO), {"eigvals": eigvals, "eigvecs": eigvecs})
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigh_default_.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigh_default_.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigh_default_.call(self, UPLO)
-        return linalg_eigh_default_result(*kernel(self, UPLO))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_default_.call(self, UPLO)
-    return linalg_eigh_default_result(*kernel(self, UPLO))
-
-
-_linalg_eigh_.stub = linalg_eigh
-
-_linalg_eigvalsh = packet("aten::linalg_eigvalsh")
-
-
-# linalg_eigvalsh: default, out
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_eigvalsh.call((self, UPLO), {"out": out})
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvalsh_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvalsh_default.call(self, UPLO)
-        return kernel(self, UPLO)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh_default.call(self, UPLO)
-    return kernel(self, UPLO)
-
-
-_linalg_eigvalsh.stub = linalg_eigvalsh
+packet("aten::linalg_eigvalsh").stub = linalg_eigvalsh
 
 _linalg_eig = packet("aten::linalg_eig")
 
@@ -68792,31 +62500,7 @@ _linalg_eig.stub = linalg_eig
 
 packet("aten::_linalg_eigvals").stub = _linalg_eigvals
 
-_linalg_eigvals_ = packet("aten::linalg_eigvals")
-
-
-# linalg_eigvals: default, out
-def linalg_eigvals(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linalg_eigvals_.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvals_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvals_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_default.call(self)
-    return kernel(self)
-
-
-_linalg_eigvals_.stub = linalg_eigvals
+packet("aten::linalg_eigvals").stub = linalg_eigvals
 
 __linalg_svd = packet("aten::_linalg_svd")
 
@@ -68828,69 +62512,16 @@ def _linalg_svd(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_svd.stub = _linalg_svd
 
-_linalg_svd_ = packet("aten::linalg_svd")
+packet("aten::linalg_svd").stub = linalg_svd
 
+packet("aten::linalg_svdvals").stub = linalg_svdvals
 
-# linalg_svd: default, U
-def linalg_svd(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_svd_.call(args, kwargs)
-
-
-_linalg_svd_.stub = linalg_svd
-
-_linalg_svdvals = packet("aten::linalg_svdvals")
-
-
-# linalg_svdvals: default, out
-def linalg_svdvals(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_svdvals.call(args, kwargs)
-
-
-_linalg_svdvals.stub = linalg_svdvals
-
-_svd = packet("aten::svd")
-
-
-# svd: default, U
-def svd(
-    self: Tensor,
-    some: bool = True,
-    compute_uv: bool = True,
-    *,
-    U: Tensor | None = None,
-    S: Tensor | None = None,
-    V: Tensor | None = None,
-) -> Any:
-    if U is not None or S is not None or V is not None:
-        return _svd.call((self, some, compute_uv), {"U": U, "S": S, "V": V})
-    if type(some) is not bool:
-        some = _svd_default.convert(1, some)
-    if type(compute_uv) is not bool:
-        compute_uv = _svd_default.convert(2, compute_uv)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _svd_default.table[ARRAYS]
-        except KeyError:
-            return _svd_default.call(self, some, compute_uv)
-        return svd_default_result(*kernel(self, some, compute_uv))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _svd_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _svd_default.call(self, some, compute_uv)
-    return svd_default_result(*kernel(self, some, compute_uv))
-
-
-_svd.stub = svd
+packet("aten::svd").stub = svd
 
 _linalg_pinv = packet("aten::linalg_pinv")
 
 
-# linalg_pinv: atol_rtol_tensor, atol_rtol_float, atol_rtol_float_out, default, rcond_tensor, out_rcond_tensor,
-#     atol_rtol_tensor_out, out
+# linalg_pinv: atol_rtol_tensor, atol_rtol_float, default, rcond_tensor
 def linalg_pinv(*args: Any, **kwargs: Any) -> Any:
     return _linalg_pinv.call(args, kwargs)
 
@@ -68902,8 +62533,7 @@ packet("aten::pinverse").stub = pinverse
 _linalg_matrix_rank = packet("aten::linalg_matrix_rank")
 
 
-# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_tensor_out, atol_rtol_float, atol_rtol_float_out, default,
-#     tol_tensor, out_tol_tensor, out
+# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_float, default, tol_tensor
 def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
     return _linalg_matrix_rank.call(args, kwargs)
 
@@ -68913,8 +62543,12 @@ _linalg_matrix_rank.stub = linalg_matrix_rank
 _linalg_matrix_norm = packet("aten::linalg_matrix_norm")
 
 
-# linalg_matrix_norm: default, out, str_ord, str_ord_out
+# linalg_matrix_norm: default, str_ord
 def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_matrix_norm_str_ord(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
 
@@ -68923,8 +62557,12 @@ _linalg_matrix_norm.stub = linalg_matrix_norm
 _linalg_norm = packet("aten::linalg_norm")
 
 
-# linalg_norm: default, out, ord_str, ord_str_out
+# linalg_norm: default, ord_str
 def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
 
@@ -68933,8 +62571,16 @@ _linalg_norm.stub = linalg_norm
 _nuclear_norm = packet("aten::nuclear_norm")
 
 
-# nuclear_norm: default, dim, dim_out, out
+# nuclear_norm: default, dim
 def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nuclear_norm_default(*args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return nuclear_norm_dim(*args)
+        if count == 3:
+            return nuclear_norm_dim(*args)
     return _nuclear_norm.call(args, kwargs)
 
 
@@ -68943,8 +62589,12 @@ _nuclear_norm.stub = nuclear_norm
 _linalg_cond = packet("aten::linalg_cond")
 
 
-# linalg_cond: default, out, p_str, p_str_out
+# linalg_cond: default, p_str
 def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 
 
@@ -68952,31 +62602,7 @@ _linalg_cond.stub = linalg_cond
 
 packet("aten::cdist").stub = cdist
 
-__euclidean_dist = packet("aten::_euclidean_dist")
-
-
-# _euclidean_dist: default, out
-def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return __euclidean_dist.call((x1, x2), {"out": out})
-    modes = active_modes()
-    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
-        try:
-            kernel = __euclidean_dist_default.table[ARRAYS]
-        except KeyError:
-            return __euclidean_dist_default.call(x1, x2)
-        return kernel(x1, x2)
-    try:
-        keys = x1.keys | x2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist_default.call(x1, x2)
-    return kernel(x1, x2)
-
-
-__euclidean_dist.stub = _euclidean_dist
+packet("aten::_euclidean_dist").stub = _euclidean_dist
 
 __cdist_forward = packet("aten::_cdist_forward")
 
@@ -69019,6 +62645,10 @@ _view = packet("aten::view")
 def view(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_default(*args)
     return _view.call(args, kwargs)
 
 
@@ -69050,6 +62680,14 @@ _squeeze = packet("aten::squeeze")
 def squeeze(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_dims(*args)
     return _squeeze.call(args, kwargs)
 
 
@@ -69062,6 +62700,12 @@ _split = packet("aten::split")
 
 # split: Tensor, sizes
 def split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return split_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return split_sizes(*args)
     return _split.call(args, kwargs)
 
 
@@ -69089,7 +62733,19 @@ _narrow = packet("aten::narrow")
 # narrow: default, Tensor
 def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     kind = type(start)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(length) is int
+        and active_modes() is None
+    ):
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    if kind is not Tensor:
         if kind is int:
             return narrow_default(self, dim, start, length)
         return _narrow.call((self, dim, start, length), {})
@@ -69098,12 +62754,6 @@ def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     if type(length) is not int:
         length = _narrow_Tensor.convert(3, length)
     modes = active_modes()
-    if type(self) is ndarray and type(start) is ndarray and modes is None:
-        try:
-            kernel = _narrow_Tensor.table[ARRAYS]
-        except KeyError:
-            return _narrow_Tensor.call(self, dim, start, length)
-        return kernel(self, dim, start, length)
     try:
         keys = self.keys | start.keys
         if modes is not None:
@@ -69121,6 +62771,12 @@ _movedim = packet("aten::movedim")
 
 # movedim: int, intlist
 def movedim(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return movedim_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return movedim_intlist(*args)
     return _movedim.call(args, kwargs)
 
 
@@ -69131,6 +62787,12 @@ _moveaxis = packet("aten::moveaxis")
 
 # moveaxis: int, intlist
 def moveaxis(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return moveaxis_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return moveaxis_intlist(*args)
     return _moveaxis.call(args, kwargs)
 
 
@@ -69198,6 +62860,12 @@ _tensor_split = packet("aten::tensor_split")
 
 # tensor_split: sections, indices, tensor_indices_or_sections
 def tensor_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return tensor_split_sections(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return tensor_split_indices(*args)
     return _tensor_split.call(args, kwargs)
 
 
@@ -69210,6 +62878,12 @@ _hsplit = packet("aten::hsplit")
 def hsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return hsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return hsplit_array(*args)
     return _hsplit.call(args, kwargs)
 
 
@@ -69222,6 +62896,12 @@ _vsplit = packet("aten::vsplit")
 def vsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return vsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return vsplit_array(*args)
     return _vsplit.call(args, kwargs)
 
 
@@ -69234,30 +62914,21 @@ _dsplit = packet("aten::dsplit")
 def dsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return dsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return dsplit_array(*args)
     return _dsplit.call(args, kwargs)
 
 
 _dsplit.stub = dsplit
 
-_unsafe_split = packet("aten::unsafe_split")
+unsafe_split = unsafe_split_Tensor
+packet("aten::unsafe_split").stub = unsafe_split
 
-
-# unsafe_split: Tensor, Tensor_out
-def unsafe_split(*args: Any, **kwargs: Any) -> Any:
-    return _unsafe_split.call(args, kwargs)
-
-
-_unsafe_split.stub = unsafe_split
-
-_unsafe_split_with_sizes = packet("aten::unsafe_split_with_sizes")
-
-
-# unsafe_split_with_sizes: default, out
-def unsafe_split_with_sizes(*args: Any, **kwargs: Any) -> Any:
-    return _unsafe_split_with_sizes.call(args, kwargs)
-
-
-_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
+packet("aten::unsafe_split_with_sizes").stub = unsafe_split_with_sizes
 
 packet("aten::unsafe_chunk").stub = unsafe_chunk
 
@@ -69288,6 +62959,14 @@ _squeeze_ = packet("aten::squeeze_")
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze__dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze__dims(*args)
     return _squeeze_.call(args, kwargs)
 
 
@@ -69299,486 +62978,70 @@ packet("aten::detach_").stub = detach_
 
 packet("aten::resize_as_").stub = resize_as_
 
-_alias_copy = packet("aten::alias_copy")
+packet("aten::alias_copy").stub = alias_copy
 
+packet("aten::as_strided_copy").stub = as_strided_copy
 
-# alias_copy: default, out
-def alias_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _alias_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _alias_copy_default.table[ARRAYS]
-        except KeyError:
-            return _alias_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _alias_copy_default.call(self)
-    return kernel(self)
+packet("aten::detach_copy").stub = detach_copy
 
+packet("aten::diagonal_copy").stub = diagonal_copy
 
-_alias_copy.stub = alias_copy
+packet("aten::expand_copy").stub = expand_copy
 
-_as_strided_copy = packet("aten::as_strided_copy")
+packet("aten::permute_copy").stub = permute_copy
 
+packet("aten::_reshape_alias_copy").stub = _reshape_alias_copy
 
-# as_strided_copy: default, out
-def as_strided_copy(
-    self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _as_strided_copy.call((self, size, stride, storage_offset), {"out": out})
-    if not is_int_list(size):
-        size = _as_strided_copy_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = _as_strided_copy_default.convert(2, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_copy_default.table[ARRAYS]
-        except KeyError:
-            return _as_strided_copy_default.call(self, size, stride, storage_offset)
-        return kernel(self, size, stride, storage_offset)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy_default.call(self, size, stride, storage_offset)
-    return kernel(self, size, stride, storage_offset)
+select_copy = select_copy_int
+packet("aten::select_copy").stub = select_copy
 
-
-_as_strided_copy.stub = as_strided_copy
-
-_detach_copy = packet("aten::detach_copy")
-
-
-# detach_copy: default, out
-def detach_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _detach_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _detach_copy_default.table[ARRAYS]
-        except KeyError:
-            return _detach_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _detach_copy_default.call(self)
-    return kernel(self)
-
-
-_detach_copy.stub = detach_copy
-
-_diagonal_copy = packet("aten::diagonal_copy")
-
-
-# diagonal_copy: default, out
-def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _diagonal_copy.call((self, offset, dim1, dim2), {"out": out})
-    if type(offset) is not int:
-        offset = _diagonal_copy_default.convert(1, offset)
-    if type(dim1) is not int:
-        dim1 = _diagonal_copy_default.convert(2, dim1)
-    if type(dim2) is not int:
-        dim2 = _diagonal_copy_default.convert(3, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _diagonal_copy_default.table[ARRAYS]
-        except KeyError:
-            return _diagonal_copy_default.call(self, offset, dim1, dim2)
-        return kernel(self, offset, dim1, dim2)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy_default.call(self, offset, dim1, dim2)
-    return kernel(self, offset, dim1, dim2)
-
-
-_diagonal_copy.stub = diagonal_copy
-
-_expand_copy = packet("aten::expand_copy")
-
-
-# expand_copy: default, out
-def expand_copy(
-    self: Tensor,
-    size: Sequence[int] | int,
-    *more: int,
-    implicit: bool = False,
-    out: Tensor | None = None,
-) -> Any:
-    if more or type(size) is int:
-        size = [size, *more]
-    if out is not None:
-        return _expand_copy.call((self, size), {"implicit": implicit, "out": out})
-    if not is_int_list(size):
-        size = _expand_copy_default.convert(1, size)
-    if type(implicit) is not bool:
-        implicit = _expand_copy_default.convert(2, implicit)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _expand_copy_default.table[ARRAYS]
-        except KeyError:
-            return _expand_copy_default.call(self, size, implicit)
-        return kernel(self, size, implicit)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _expand_copy_default.call(self, size, implicit)
-    return kernel(self, size, implicit)
-
-
-_expand_copy.stub = expand_copy
-
-_permute_copy = packet("aten::permute_copy")
-
-
-# permute_copy: default, out
-def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(dims) is int:
-        dims = [dims, *more]
-    if out is not None:
-        return _permute_copy.call((self, dims), {"out": out})
-    if not is_int_list(dims):
-        dims = _permute_copy_default.convert(1, dims)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _permute_copy_default.table[ARRAYS]
-        except KeyError:
-            return _permute_copy_default.call(self, dims)
-        return kernel(self, dims)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _permute_copy_default.call(self, dims)
-    return kernel(self, dims)
-
-
-_permute_copy.stub = permute_copy
-
-__reshape_alias_copy = packet("aten::_reshape_alias_copy")
-
-
-# _reshape_alias_copy: default, out
-def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return __reshape_alias_copy.call((self, size, stride), {"out": out})
-    if not is_int_list(size):
-        size = __reshape_alias_copy_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = __reshape_alias_copy_default.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __reshape_alias_copy_default.table[ARRAYS]
-        except KeyError:
-            return __reshape_alias_copy_default.call(self, size, stride)
-        return kernel(self, size, stride)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy_default.call(self, size, stride)
-    return kernel(self, size, stride)
-
-
-__reshape_alias_copy.stub = _reshape_alias_copy
-
-_select_copy = packet("aten::select_copy")
-
-
-# select_copy: int, int_out
-def select_copy(self: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _select_copy.call((self, dim, index), {"out": out})
-    if type(dim) is not int:
-        dim = _select_copy_int.convert(1, dim)
-    if type(index) is not int:
-        index = _select_copy_int.convert(2, index)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _select_copy_int.table[ARRAYS]
-        except KeyError:
-            return _select_copy_int.call(self, dim, index)
-        return kernel(self, dim, index)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _select_copy_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _select_copy_int.call(self, dim, index)
-    return kernel(self, dim, index)
-
-
-_select_copy.stub = select_copy
-
-_slice_copy = packet("aten::slice_copy")
-
-
-# slice_copy: Tensor, Tensor_out
-def slice_copy(
-    self: Tensor,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _slice_copy.call((self, dim, start, end, step), {"out": out})
-    if type(dim) is not int:
-        dim = _slice_copy_Tensor.convert(1, dim)
-    if start is not None and type(start) is not int:
-        start = _slice_copy_Tensor.convert(2, start)
-    if end is not None and type(end) is not int:
-        end = _slice_copy_Tensor.convert(3, end)
-    if type(step) is not int:
-        step = _slice_copy_Tensor.convert(4, step)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _slice_copy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _slice_copy_Tensor.call(self, dim, start, end, step)
-        return kernel(self, dim, start, end, step)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slice_copy_Tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slice_copy_Tensor.call(self, dim, start, end, step)
-    return kernel(self, dim, start, end, step)
-
-
-_slice_copy.stub = slice_copy
+slice_copy = slice_copy_Tensor
+packet("aten::slice_copy").stub = slice_copy
 
 _squeeze_copy = packet("aten::squeeze_copy")
 
 
-# squeeze_copy: default, dim, dims, out, dim_out, dims_out
+# squeeze_copy: default, dim, dims
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_copy_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_copy_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_copy_dims(*args)
     return _squeeze_copy.call(args, kwargs)
 
 
 _squeeze_copy.stub = squeeze_copy
 
-_t_copy = packet("aten::t_copy")
+packet("aten::t_copy").stub = t_copy
 
+transpose_copy = transpose_copy_int
+packet("aten::transpose_copy").stub = transpose_copy
 
-# t_copy: default, out
-def t_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _t_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _t_copy_default.table[ARRAYS]
-        except KeyError:
-            return _t_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _t_copy_default.call(self)
-    return kernel(self)
+packet("aten::unfold_copy").stub = unfold_copy
 
+packet("aten::unsqueeze_copy").stub = unsqueeze_copy
 
-_t_copy.stub = t_copy
+packet("aten::view_as_complex_copy").stub = view_as_complex_copy
 
-_transpose_copy = packet("aten::transpose_copy")
-
-
-# transpose_copy: int, int_out
-def transpose_copy(self: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _transpose_copy.call((self, dim0, dim1), {"out": out})
-    if type(dim0) is not int:
-        dim0 = _transpose_copy_int.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _transpose_copy_int.convert(2, dim1)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _transpose_copy_int.table[ARRAYS]
-        except KeyError:
-            return _transpose_copy_int.call(self, dim0, dim1)
-        return kernel(self, dim0, dim1)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _transpose_copy_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _transpose_copy_int.call(self, dim0, dim1)
-    return kernel(self, dim0, dim1)
-
-
-_transpose_copy.stub = transpose_copy
-
-_unfold_copy = packet("aten::unfold_copy")
-
-
-# unfold_copy: default, out
-def unfold_copy(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _unfold_copy.call((self, dimension, size, step), {"out": out})
-    if type(dimension) is not int:
-        dimension = _unfold_copy_default.convert(1, dimension)
-    if type(size) is not int:
-        size = _unfold_copy_default.convert(2, size)
-    if type(step) is not int:
-        step = _unfold_copy_default.convert(3, step)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unfold_copy_default.table[ARRAYS]
-        except KeyError:
-            return _unfold_copy_default.call(self, dimension, size, step)
-        return kernel(self, dimension, size, step)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unfold_copy_default.call(self, dimension, size, step)
-    return kernel(self, dimension, size, step)
-
-
-_unfold_copy.stub = unfold_copy
-
-_unsqueeze_copy = packet("aten::unsqueeze_copy")
-
-
-# unsqueeze_copy: default, out
-def unsqueeze_copy(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _unsqueeze_copy.call((self, dim), {"out": out})
-    if type(dim) is not int:
-        dim = _unsqueeze_copy_default.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unsqueeze_copy_default.table[ARRAYS]
-        except KeyError:
-            return _unsqueeze_copy_default.call(self, dim)
-        return kernel(self, dim)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy_default.call(self, dim)
-    return kernel(self, dim)
-
-
-_unsqueeze_copy.stub = unsqueeze_copy
-
-_view_as_complex_copy = packet("aten::view_as_complex_copy")
-
-
-# view_as_complex_copy: default, out
-def view_as_complex_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _view_as_complex_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _view_as_complex_copy_default.table[ARRAYS]
-        except KeyError:
-            return _view_as_complex_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy_default.call(self)
-    return kernel(self)
-
-
-_view_as_complex_copy.stub = view_as_complex_copy
-
-_view_as_real_copy = packet("aten::view_as_real_copy")
-
-
-# view_as_real_copy: default, out
-def view_as_real_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _view_as_real_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _view_as_real_copy_default.table[ARRAYS]
-        except KeyError:
-            return _view_as_real_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy_default.call(self)
-    return kernel(self)
-
-
-_view_as_real_copy.stub = view_as_real_copy
+packet("aten::view_as_real_copy").stub = view_as_real_copy
 
 _view_copy = packet("aten::view_copy")
 
 
-# view_copy: default, dtype, out, dtype_out
+# view_copy: default, dtype
 def view_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_copy_default(*args)
     return _view_copy.call(args, kwargs)
 
 
@@ -69832,9 +63095,9 @@ def roll(
     if out is not None:
         return _roll.call((self, shifts, dims), {"out": out})
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -70035,8 +63298,14 @@ packet("aten::tile").stub = tile
 _repeat_interleave = packet("aten::repeat_interleave")
 
 
-# repeat_interleave: Tensor, self_Tensor, self_int, Tensor_out
+# repeat_interleave: Tensor, self_Tensor, self_int
 def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return repeat_interleave_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return repeat_interleave_self_int(*args)
     return _repeat_interleave.call(args, kwargs)
 
 
@@ -70243,6 +63512,10 @@ _meshgrid = packet("aten::meshgrid")
 
 # meshgrid: default, indexing
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return meshgrid_default(*args)
     return _meshgrid.call(args, kwargs)
 
 
@@ -70314,99 +63587,9 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *,
 
 _diag_embed.stub = diag_embed
 
-_tril_indices = packet("aten::tril_indices")
+packet("aten::tril_indices").stub = tril_indices
 
-
-# tril_indices: default, out
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DTypeLike | None = "long",
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _tril_indices.call(
-            (row, col, offset),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if type(row) is not int:
-        row = _tril_indices_default.convert(0, row)
-    if type(col) is not int:
-        col = _tril_indices_default.convert(1, col)
-    if type(offset) is not int:
-        offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
-        dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
-        layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
-        device = _tril_indices_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _tril_indices_default.convert(6, pin_memory)
-    modes = active_modes()
-    try:
-        keys = BACKEND_SELECT
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
-    return kernel(row, col, offset, dtype, layout, device, pin_memory)
-
-
-_tril_indices.stub = tril_indices
-
-_triu_indices = packet("aten::triu_indices")
-
-
-# triu_indices: default, out
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DTypeLike | None = "long",
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _triu_indices.call(
-            (row, col, offset),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if type(row) is not int:
-        row = _triu_indices_default.convert(0, row)
-    if type(col) is not int:
-        col = _triu_indices_default.convert(1, col)
-    if type(offset) is not int:
-        offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
-        dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
-        layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
-        device = _triu_indices_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _triu_indices_default.convert(6, pin_memory)
-    modes = active_modes()
-    try:
-        keys = BACKEND_SELECT
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
-    return kernel(row, col, offset, dtype, layout, device, pin_memory)
-
-
-_triu_indices.stub = triu_indices
+packet("aten::triu_indices").stub = triu_indices
 
 _slice_scatter = packet("aten::slice_scatter")
 
@@ -70521,45 +63704,7 @@ def diagonal_scatter(
 
 _diagonal_scatter.stub = diagonal_scatter
 
-_as_strided_scatter = packet("aten::as_strided_scatter")
-
-
-# as_strided_scatter: default, out
-def as_strided_scatter(
-    self: Tensor,
-    src: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _as_strided_scatter.call((self, src, size, stride, storage_offset), {"out": out})
-    if not is_int_list(size):
-        size = _as_strided_scatter_default.convert(2, size)
-    if not is_int_list(stride):
-        stride = _as_strided_scatter_default.convert(3, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_scatter_default.table[ARRAYS]
-        except KeyError:
-            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
-        return kernel(self, src, size, stride, storage_offset)
-    try:
-        keys = self.keys | src.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
-    return kernel(self, src, size, stride, storage_offset)
-
-
-_as_strided_scatter.stub = as_strided_scatter
+packet("aten::as_strided_scatter").stub = as_strided_scatter
 
 _constant_pad_nd = packet("aten::constant_pad_nd")
 
@@ -70599,7 +63744,7 @@ def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor 
     if out is not None:
         return _reflection_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -70683,7 +63828,7 @@ def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor
     if out is not None:
         return _replication_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -71211,19 +64356,26 @@ _index_fill = packet("aten::index_fill")
 # index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return index_fill_int_Scalar(self, dim, index, value)
         return _index_fill.call((self, dim, index, value), {"out": out})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill_int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -71268,17 +64420,17 @@ _masked_fill = packet("aten::masked_fill")
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return masked_fill_Scalar(self, mask, value)
-        return _masked_fill.call((self, mask, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill_Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return masked_fill_Scalar(self, mask, value)
+        return _masked_fill.call((self, mask, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -71291,31 +64443,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
 
 _masked_fill.stub = masked_fill
 
-_masked_select = packet("aten::masked_select")
-
-
-# masked_select: default, out
-def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _masked_select.call((self, mask), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and modes is None:
-        try:
-            kernel = _masked_select_default.table[ARRAYS]
-        except KeyError:
-            return _masked_select_default.call(self, mask)
-        return kernel(self, mask)
-    try:
-        keys = self.keys | mask.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_select_default.call(self, mask)
-    return kernel(self, mask)
-
-
-_masked_select.stub = masked_select
+packet("aten::masked_select").stub = masked_select
 
 packet("aten::nonzero").stub = nonzero
 
@@ -71439,95 +64567,15 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | N
 
 __log_softmax.stub = _log_softmax
 
-_softmax_ = packet("aten::softmax")
+softmax = softmax_int
+packet("aten::softmax").stub = softmax
 
-
-# softmax: int, int_out
-def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _softmax_.call((self, dim, dtype), {"out": out})
-    if type(dim) is not int:
-        dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
-        dtype = _softmax_int.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _softmax_int.table[ARRAYS]
-        except KeyError:
-            return _softmax_int.call(self, dim, dtype)
-        return kernel(self, dim, dtype)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softmax_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softmax_int.call(self, dim, dtype)
-    return kernel(self, dim, dtype)
-
-
-_softmax_.stub = softmax
-
-_log_softmax_ = packet("aten::log_softmax")
-
-
-# log_softmax: int, int_out
-def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _log_softmax_.call((self, dim, dtype), {"out": out})
-    if type(dim) is not int:
-        dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
-        dtype = _log_softmax_int.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _log_softmax_int.table[ARRAYS]
-        except KeyError:
-            return _log_softmax_int.call(self, dim, dtype)
-        return kernel(self, dim, dtype)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_softmax_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_softmax_int.call(self, dim, dtype)
-    return kernel(self, dim, dtype)
-
-
-_log_softmax_.stub = log_softmax
+log_softmax = log_softmax_int
+packet("aten::log_softmax").stub = log_softmax
 
 packet("aten::_safe_softmax").stub = _safe_softmax
 
-_linear = packet("aten::linear")
-
-
-# linear: default, out
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _linear.call((input, weight, bias), {"out": out})
-    modes = active_modes()
-    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
-        try:
-            kernel = _linear_default.table[ARRAYS]
-        except KeyError:
-            return _linear_default.call(input, weight, bias)
-        return kernel(input, weight, bias)
-    try:
-        keys = input.keys | weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linear_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linear_default.call(input, weight, bias)
-    return kernel(input, weight, bias)
-
-
-_linear.stub = linear
+packet("aten::linear").stub = linear
 
 packet("aten::bilinear").stub = bilinear
 
@@ -71793,156 +64841,22 @@ packet("aten::_native_batch_norm_legit_functional").stub = _native_batch_norm_le
 __native_batch_norm_legit = packet("aten::_native_batch_norm_legit")
 
 
-# _native_batch_norm_legit: no_stats, no_stats_out, default, out
+# _native_batch_norm_legit: no_stats, no_stats_out, default
 def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 6:
+            return _native_batch_norm_legit_no_stats(*args)
+        if count == 8:
+            return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit.call(args, kwargs)
 
 
 __native_batch_norm_legit.stub = _native_batch_norm_legit
 
-__native_batch_norm_legit_no_training = packet("aten::_native_batch_norm_legit_no_training")
+packet("aten::_native_batch_norm_legit_no_training").stub = _native_batch_norm_legit_no_training
 
-
-# _native_batch_norm_legit_no_training: default, out
-def _native_batch_norm_legit_no_training(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return __native_batch_norm_legit_no_training.call(
-            (input, weight, bias, running_mean, running_var, momentum, eps),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
-    if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
-    if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_no_training_default.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                momentum,
-                eps,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training_default.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            momentum,
-            eps,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
-
-
-__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
-
-_native_batch_norm = packet("aten::native_batch_norm")
-
-
-# native_batch_norm: default, out
-def native_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    *,
-    out: Tensor | None = None,
-    save_mean: Tensor | None = None,
-    save_invstd: Tensor | None = None,
-) -> Any:
-    if out is not None or save_mean is not None or save_invstd is not None:
-        return _native_batch_norm.call(
-            (input, weight, bias, running_mean, running_var, training, momentum, eps),
-            {"out": out, "save_mean": save_mean, "save_invstd": save_invstd},
-        )
-    if type(training) is not bool:
-        training = _native_batch_norm_default.convert(5, training)
-    if type(momentum) is not float:
-        momentum = _native_batch_norm_default.convert(6, momentum)
-    if type(eps) is not float:
-        eps = _native_batch_norm_default.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and (running_mean is None or type(running_mean) is ndarray)
-        and (running_var is None or type(running_var) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _native_batch_norm_default.table[ARRAYS]
-        except KeyError:
-            return _native_batch_norm_default.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    try:
-        keys = input.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if running_mean is not None:
-            keys |= running_mean.keys
-        if running_var is not None:
-            keys |= running_var.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
-
-
-_native_batch_norm.stub = native_batch_norm
+packet("aten::native_batch_norm").stub = native_batch_norm
 
 packet("aten::batch_norm").stub = batch_norm
 
@@ -72541,130 +65455,17 @@ def binary_cross_entropy(
 
 _binary_cross_entropy.stub = binary_cross_entropy
 
-_binary_cross_entropy_with_logits = packet("aten::binary_cross_entropy_with_logits")
-
-
-# binary_cross_entropy_with_logits: default, out
-def binary_cross_entropy_with_logits(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    pos_weight: Tensor | None = None,
-    reduction: int = 1,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _binary_cross_entropy_with_logits.call((self, target, weight, pos_weight, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (pos_weight is None or type(pos_weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
-        except KeyError:
-            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
-        return kernel(self, target, weight, pos_weight, reduction)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if pos_weight is not None:
-            keys |= pos_weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
-    return kernel(self, target, weight, pos_weight, reduction)
-
-
-_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
+packet("aten::binary_cross_entropy_with_logits").stub = binary_cross_entropy_with_logits
 
 packet("aten::kl_div").stub = kl_div
 
-_soft_margin_loss = packet("aten::soft_margin_loss")
-
-
-# soft_margin_loss: default, out
-def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _soft_margin_loss.call((self, target, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _soft_margin_loss_default.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and modes is None:
-        try:
-            kernel = _soft_margin_loss_default.table[ARRAYS]
-        except KeyError:
-            return _soft_margin_loss_default.call(self, target, reduction)
-        return kernel(self, target, reduction)
-    try:
-        keys = self.keys | target.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss_default.call(self, target, reduction)
-    return kernel(self, target, reduction)
-
-
-_soft_margin_loss.stub = soft_margin_loss
+packet("aten::soft_margin_loss").stub = soft_margin_loss
 
 packet("aten::hinge_embedding_loss").stub = hinge_embedding_loss
 
 packet("aten::poisson_nll_loss").stub = poisson_nll_loss
 
-_nll_loss = packet("aten::nll_loss")
-
-
-# nll_loss: default, out
-def nll_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = 1,
-    ignore_index: int = -100,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _nll_loss.call((self, target, weight, reduction, ignore_index), {"out": out})
-    if type(reduction) is not int:
-        reduction = _nll_loss_default.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss_default.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss_default.table[ARRAYS]
-        except KeyError:
-            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
-        return kernel(self, target, weight, reduction, ignore_index)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
-    return kernel(self, target, weight, reduction, ignore_index)
-
-
-_nll_loss.stub = nll_loss
+packet("aten::nll_loss").stub = nll_loss
 
 _nll_loss_forward = packet("aten::nll_loss_forward")
 
@@ -72715,50 +65516,7 @@ def nll_loss_forward(
 
 _nll_loss_forward.stub = nll_loss_forward
 
-_nll_loss2d = packet("aten::nll_loss2d")
-
-
-# nll_loss2d: default, out
-def nll_loss2d(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = 1,
-    ignore_index: int = -100,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _nll_loss2d.call((self, target, weight, reduction, ignore_index), {"out": out})
-    if type(reduction) is not int:
-        reduction = _nll_loss2d_default.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss2d_default.table[ARRAYS]
-        except KeyError:
-            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
-        return kernel(self, target, weight, reduction, ignore_index)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
-    return kernel(self, target, weight, reduction, ignore_index)
-
-
-_nll_loss2d.stub = nll_loss2d
+packet("aten::nll_loss2d").stub = nll_loss2d
 
 _nll_loss2d_forward = packet("aten::nll_loss2d_forward")
 
@@ -72861,33 +65619,7 @@ def multi_margin_loss(
 
 _multi_margin_loss.stub = multi_margin_loss
 
-_multilabel_margin_loss = packet("aten::multilabel_margin_loss")
-
-
-# multilabel_margin_loss: default, out
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _multilabel_margin_loss.call((self, target, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _multilabel_margin_loss_default.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and modes is None:
-        try:
-            kernel = _multilabel_margin_loss_default.table[ARRAYS]
-        except KeyError:
-            return _multilabel_margin_loss_default.call(self, target, reduction)
-        return kernel(self, target, reduction)
-    try:
-        keys = self.keys | target.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_default.call(self, target, reduction)
-    return kernel(self, target, reduction)
-
-
-_multilabel_margin_loss.stub = multilabel_margin_loss
+packet("aten::multilabel_margin_loss").stub = multilabel_margin_loss
 
 _multilabel_margin_loss_forward = packet("aten::multilabel_margin_loss_forward")
 
@@ -72960,23 +65692,23 @@ def convolution(
             {"out": out},
         )
     if not is_int_list(stride):
-        stride = _convolution_default_.convert(3, stride)
+        stride = _convolution_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default_.convert(4, padding)
+        padding = _convolution_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default_.convert(5, dilation)
+        dilation = _convolution_default.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default_.convert(6, transposed)
+        transposed = _convolution_default.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default_.convert(7, output_padding)
+        output_padding = _convolution_default.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default_.convert(8, groups)
+        groups = _convolution_default.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default_.table[ARRAYS]
+            kernel = _convolution_default.table[ARRAYS]
         except KeyError:
-            return _convolution_default_.call(
+            return _convolution_default.call(
                 input,
                 weight,
                 bias,
@@ -72994,9 +65726,9 @@ def convolution(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default_.table[keys]
+        kernel = _convolution_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default_.call(
+        return _convolution_default.call(
             input,
             weight,
             bias,
@@ -73012,148 +65744,19 @@ def convolution(
 
 _convolution_.stub = convolution
 
-__convolution = packet("aten::_convolution")
-
-
-# _convolution: default, out
-def _convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-    allow_tf32: bool,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return __convolution.call(
-            (
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-            ),
-            {"out": out},
-        )
-    if not is_int_list(stride):
-        stride = __convolution_default.convert(3, stride)
-    if not is_int_list(padding):
-        padding = __convolution_default.convert(4, padding)
-    if not is_int_list(dilation):
-        dilation = __convolution_default.convert(5, dilation)
-    if type(transposed) is not bool:
-        transposed = __convolution_default.convert(6, transposed)
-    if not is_int_list(output_padding):
-        output_padding = __convolution_default.convert(7, output_padding)
-    if type(groups) is not int:
-        groups = __convolution_default.convert(8, groups)
-    if type(benchmark) is not bool:
-        benchmark = __convolution_default.convert(9, benchmark)
-    if type(deterministic) is not bool:
-        deterministic = __convolution_default.convert(10, deterministic)
-    if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
-    if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution_default.convert(12, allow_tf32)
-    modes = active_modes()
-    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
-        try:
-            kernel = __convolution_default.table[ARRAYS]
-        except KeyError:
-            return __convolution_default.call(
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-        )
-    try:
-        keys = input.keys | weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __convolution_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __convolution_default.call(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-        )
-    return kernel(
-        input,
-        weight,
-        bias,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        benchmark,
-        deterministic,
-        cudnn_enabled,
-        allow_tf32,
-    )
-
-
-__convolution.stub = _convolution
+packet("aten::_convolution").stub = _convolution
 
 _conv1d = packet("aten::conv1d")
 
 
 # conv1d: default, padding
 def conv1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv1d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv1d_default(*args)
     return _conv1d.call(args, kwargs)
 
 
@@ -73164,6 +65767,12 @@ _conv2d = packet("aten::conv2d")
 
 # conv2d: default, padding
 def conv2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv2d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv2d_default(*args)
     return _conv2d.call(args, kwargs)
 
 
@@ -73174,6 +65783,12 @@ _conv3d = packet("aten::conv3d")
 
 # conv3d: default, padding
 def conv3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv3d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv3d_default(*args)
     return _conv3d.call(args, kwargs)
 
 
@@ -73205,11 +65820,11 @@ def im2col(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -73250,11 +65865,11 @@ def col2im(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -73297,9 +65912,9 @@ def max_pool2d_with_indices(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -73403,9 +66018,9 @@ def avg_pool2d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -73470,9 +66085,9 @@ def avg_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -73514,50 +66129,7 @@ def avg_pool3d(
 
 _avg_pool3d.stub = avg_pool3d
 
-_avg_pool1d = packet("aten::avg_pool1d")
-
-
-# avg_pool1d: default, out
-def avg_pool1d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
-    stride: Sequence[int] | int = (),
-    padding: Sequence[int] | int = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _avg_pool1d.call((self, kernel_size, stride, padding, ceil_mode, count_include_pad), {"out": out})
-    if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d_default.convert(1, kernel_size)
-    if not is_int_list(stride):
-        stride = _avg_pool1d_default.convert(2, stride)
-    if not is_int_list(padding):
-        padding = _avg_pool1d_default.convert(3, padding)
-    if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
-    if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool1d_default.table[ARRAYS]
-        except KeyError:
-            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-
-_avg_pool1d.stub = avg_pool1d
+packet("aten::avg_pool1d").stub = avg_pool1d
 
 __adaptive_avg_pool2d = packet("aten::_adaptive_avg_pool2d")
 
@@ -73615,89 +66187,11 @@ def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out:
 
 __adaptive_avg_pool3d.stub = _adaptive_avg_pool3d
 
-_adaptive_avg_pool1d = packet("aten::adaptive_avg_pool1d")
+packet("aten::adaptive_avg_pool1d").stub = adaptive_avg_pool1d
 
+packet("aten::adaptive_avg_pool2d").stub = adaptive_avg_pool2d
 
-# adaptive_avg_pool1d: default, out
-def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _adaptive_avg_pool1d.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool1d_default.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d_default.call(self, output_size)
-    return kernel(self, output_size)
-
-
-_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
-
-_adaptive_avg_pool2d_ = packet("aten::adaptive_avg_pool2d")
-
-
-# adaptive_avg_pool2d: default, out
-def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _adaptive_avg_pool2d_.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool2d_default_.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_default_.call(self, output_size)
-    return kernel(self, output_size)
-
-
-_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
-
-_adaptive_avg_pool3d_ = packet("aten::adaptive_avg_pool3d")
-
-
-# adaptive_avg_pool3d: default, out
-def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _adaptive_avg_pool3d_.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool3d_default_.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_default_.call(self, output_size)
-    return kernel(self, output_size)
-
-
-_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
+packet("aten::adaptive_avg_pool3d").stub = adaptive_avg_pool3d
 
 _adaptive_max_pool2d = packet("aten::adaptive_max_pool2d")
 
@@ -73774,6 +66268,12 @@ _upsample_nearest1d = packet("aten::upsample_nearest1d")
 
 # upsample_nearest1d: default, vec, out
 def upsample_nearest1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest1d_default(*args)
     return _upsample_nearest1d.call(args, kwargs)
 
 
@@ -73782,8 +66282,16 @@ _upsample_nearest1d.stub = upsample_nearest1d
 _upsample_nearest2d = packet("aten::upsample_nearest2d")
 
 
-# upsample_nearest2d: default, vec, vec_out, out
+# upsample_nearest2d: default, vec, out
 def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest2d_default(*args)
+        if count == 4:
+            return upsample_nearest2d_default(*args)
     return _upsample_nearest2d.call(args, kwargs)
 
 
@@ -73794,6 +66302,14 @@ _upsample_nearest3d = packet("aten::upsample_nearest3d")
 
 # upsample_nearest3d: default, vec, out
 def upsample_nearest3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest3d_default(*args)
+        if 4 <= count <= 5:
+            return upsample_nearest3d_default(*args)
     return _upsample_nearest3d.call(args, kwargs)
 
 
@@ -73804,6 +66320,12 @@ __upsample_nearest_exact1d = packet("aten::_upsample_nearest_exact1d")
 
 # _upsample_nearest_exact1d: default, vec, out
 def _upsample_nearest_exact1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d.call(args, kwargs)
 
 
@@ -73814,6 +66336,14 @@ __upsample_nearest_exact2d = packet("aten::_upsample_nearest_exact2d")
 
 # _upsample_nearest_exact2d: default, vec, out
 def _upsample_nearest_exact2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 4:
+            return _upsample_nearest_exact2d_default(*args)
     return __upsample_nearest_exact2d.call(args, kwargs)
 
 
@@ -73824,6 +66354,14 @@ __upsample_nearest_exact3d = packet("aten::_upsample_nearest_exact3d")
 
 # _upsample_nearest_exact3d: default, vec, out
 def _upsample_nearest_exact3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact3d_default(*args)
+        if 4 <= count <= 5:
+            return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d.call(args, kwargs)
 
 
@@ -73834,6 +66372,12 @@ _upsample_linear1d = packet("aten::upsample_linear1d")
 
 # upsample_linear1d: default, vec, out
 def upsample_linear1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_linear1d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_linear1d_default(*args)
     return _upsample_linear1d.call(args, kwargs)
 
 
@@ -73842,8 +66386,16 @@ _upsample_linear1d.stub = upsample_linear1d
 _upsample_bilinear2d = packet("aten::upsample_bilinear2d")
 
 
-# upsample_bilinear2d: default, vec, vec_out, out
+# upsample_bilinear2d: default, vec, out
 def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bilinear2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bilinear2d_default(*args)
+        if count == 5:
+            return upsample_bilinear2d_default(*args)
     return _upsample_bilinear2d.call(args, kwargs)
 
 
@@ -73854,6 +66406,14 @@ _upsample_trilinear3d = packet("aten::upsample_trilinear3d")
 
 # upsample_trilinear3d: default, vec, out
 def upsample_trilinear3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_trilinear3d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_trilinear3d_default(*args)
+        if 5 <= count <= 6:
+            return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d.call(args, kwargs)
 
 
@@ -73864,6 +66424,14 @@ _upsample_bicubic2d = packet("aten::upsample_bicubic2d")
 
 # upsample_bicubic2d: default, vec, out
 def upsample_bicubic2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bicubic2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bicubic2d_default(*args)
+        if count == 5:
+            return upsample_bicubic2d_default(*args)
     return _upsample_bicubic2d.call(args, kwargs)
 
 
@@ -73922,49 +66490,7 @@ def empty(
 
 _empty.stub = empty
 
-_empty_strided = packet("aten::empty_strided")
-
-
-# empty_strided: default, out
-def empty_strided(
-    size: Sequence[int],
-    stride: Sequence[int],
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _empty_strided.call(
-            (size, stride),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _empty_strided_default.convert(0, size)
-    if not is_int_list(stride):
-        stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
-        dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
-        layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
-        device = _empty_strided_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_strided_default.convert(5, pin_memory)
-    modes = active_modes()
-    try:
-        keys = BACKEND_SELECT
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
-    return kernel(size, stride, dtype, layout, device, pin_memory)
-
-
-_empty_strided.stub = empty_strided
+packet("aten::empty_strided").stub = empty_strided
 
 _zeros = packet("aten::zeros")
 
@@ -74096,52 +66622,19 @@ def full(
 
 _full.stub = full
 
-_scalar_tensor = packet("aten::scalar_tensor")
-
-
-# scalar_tensor: default, out
-def scalar_tensor(
-    s: Scalar,
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _scalar_tensor.call(
-            (s,),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
-        dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
-        layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
-        device = _scalar_tensor_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
-    modes = active_modes()
-    try:
-        keys = 0
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
-    return kernel(s, dtype, layout, device, pin_memory)
-
-
-_scalar_tensor.stub = scalar_tensor
+packet("aten::scalar_tensor").stub = scalar_tensor
 
 _arange = packet("aten::arange")
 
 
 # arange: default, start, start_step, out, start_out
 def arange(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return arange_default(*args)
+        if count == 3:
+            return arange_start_step(*args)
     return _arange.call(args, kwargs)
 
 
@@ -74150,8 +66643,7 @@ _arange.stub = arange
 _linspace = packet("aten::linspace")
 
 
-# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
-#     Scalar_Tensor_out
+# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
 def linspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -74166,9 +66658,9 @@ def linspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
@@ -74233,6 +66725,12 @@ _eye = packet("aten::eye")
 
 # eye: default, m, out, m_out
 def eye(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return eye_default(*args)
+        if count == 2:
+            return eye_m(*args)
     return _eye.call(args, kwargs)
 
 
@@ -74241,8 +66739,7 @@ _eye.stub = eye
 _logspace = packet("aten::logspace")
 
 
-# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
-#     Scalar_Tensor_out
+# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
 def logspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -74258,9 +66755,9 @@ def logspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
@@ -74333,49 +66830,7 @@ def logspace(
 
 _logspace.stub = logspace
 
-_empty_permuted = packet("aten::empty_permuted")
-
-
-# empty_permuted: default, out
-def empty_permuted(
-    size: Sequence[int],
-    physical_layout: Sequence[int],
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _empty_permuted.call(
-            (size, physical_layout),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _empty_permuted_default.convert(0, size)
-    if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
-        dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
-        layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
-        device = _empty_permuted_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted_default.convert(5, pin_memory)
-    modes = active_modes()
-    try:
-        keys = 0
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
-    return kernel(size, physical_layout, dtype, layout, device, pin_memory)
-
-
-_empty_permuted.stub = empty_permuted
+packet("aten::empty_permuted").stub = empty_permuted
 
 packet("aten::vander").stub = vander
 
@@ -74605,8 +67060,12 @@ _full_like.stub = full_like
 _rand_like = packet("aten::rand_like")
 
 
-# rand_like: default, generator, out, generator_out
+# rand_like: default, generator, out
 def rand_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_like_default(*args)
     return _rand_like.call(args, kwargs)
 
 
@@ -74615,8 +67074,12 @@ _rand_like.stub = rand_like
 _randn_like = packet("aten::randn_like")
 
 
-# randn_like: default, generator, out, generator_out
+# randn_like: default, generator, out
 def randn_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_like_default(*args)
     return _randn_like.call(args, kwargs)
 
 
@@ -74625,271 +67088,40 @@ _randn_like.stub = randn_like
 _randint_like = packet("aten::randint_like")
 
 
-# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype, out, Tensor_out,
-#     low_dtype_out, generator_out, Tensor_generator_out, low_generator_dtype_out
+# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
 def randint_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return randint_like_default(*args)
+        if count == 3:
+            return randint_like_low_dtype(*args)
     return _randint_like.call(args, kwargs)
 
 
 _randint_like.stub = randint_like
 
-_new_empty = packet("aten::new_empty")
+packet("aten::new_empty").stub = new_empty
 
+packet("aten::new_empty_strided").stub = new_empty_strided
 
-# new_empty: default, out
-def new_empty(
-    self: Tensor,
-    size: Sequence[int] | int,
-    *more: int,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if more or type(size) is int:
-        size = [size, *more]
-    if out is not None:
-        return _new_empty.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _new_empty_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_empty_default.convert(3, layout)
-    if device is not None:
-        device = _new_empty_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_default.table[ARRAYS]
-        except KeyError:
-            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
+packet("aten::new_zeros").stub = new_zeros
 
+packet("aten::new_ones").stub = new_ones
 
-_new_empty.stub = new_empty
-
-_new_empty_strided = packet("aten::new_empty_strided")
-
-
-# new_empty_strided: default, out
-def new_empty_strided(
-    self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _new_empty_strided.call(
-            (self, size, stride),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _new_empty_strided_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
-        dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
-        layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
-        device = _new_empty_strided_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_strided_default.table[ARRAYS]
-        except KeyError:
-            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
-        return kernel(self, size, stride, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
-    return kernel(self, size, stride, dtype, layout, device, pin_memory)
-
-
-_new_empty_strided.stub = new_empty_strided
-
-_new_zeros = packet("aten::new_zeros")
-
-
-# new_zeros: default, out
-def new_zeros(
-    self: Tensor,
-    size: Sequence[int] | int,
-    *more: int,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if more or type(size) is int:
-        size = [size, *more]
-    if out is not None:
-        return _new_zeros.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
-        device = _new_zeros_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_zeros_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_zeros_default.table[ARRAYS]
-        except KeyError:
-            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
-
-
-_new_zeros.stub = new_zeros
-
-_new_ones = packet("aten::new_ones")
-
-
-# new_ones: default, out
-def new_ones(
-    self: Tensor,
-    size: Sequence[int] | int,
-    *more: int,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if more or type(size) is int:
-        size = [size, *more]
-    if out is not None:
-        return _new_ones.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _new_ones_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_ones_default.convert(3, layout)
-    if device is not None:
-        device = _new_ones_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_ones_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_ones_default.table[ARRAYS]
-        except KeyError:
-            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
-
-
-_new_ones.stub = new_ones
-
-_new_full = packet("aten::new_full")
-
-
-# new_full: default, out
-def new_full(
-    self: Tensor,
-    size: Sequence[int],
-    fill_value: Scalar,
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return _new_full.call(
-            (self, size, fill_value),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
-    if not is_int_list(size):
-        size = _new_full_default.convert(1, size)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
-        dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
-        layout = _new_full_default.convert(4, layout)
-    if device is not None:
-        device = _new_full_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full_default.convert(6, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_full_default.table[ARRAYS]
-        except KeyError:
-            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
-        return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_full_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
-    return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
-
-
-_new_full.stub = new_full
+packet("aten::new_full").stub = new_full
 
 _hann_window = packet("aten::hann_window")
 
 
-# hann_window: default, periodic, out, periodic_out
+# hann_window: default, periodic
 def hann_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hann_window_default(*args)
+        if count == 2:
+            return hann_window_periodic(*args)
     return _hann_window.call(args, kwargs)
 
 
@@ -74898,9 +67130,18 @@ _hann_window.stub = hann_window
 _hamming_window = packet("aten::hamming_window")
 
 
-# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta, periodic_alpha_beta_out, out,
-#     periodic_out, periodic_alpha_out
+# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hamming_window_default(*args)
+        if count == 2:
+            return hamming_window_periodic(*args)
+        if count == 3:
+            return hamming_window_periodic_alpha(*args)
+        if count == 4:
+            return hamming_window_periodic_alpha_beta(*args)
     return _hamming_window.call(args, kwargs)
 
 
@@ -74909,8 +67150,14 @@ _hamming_window.stub = hamming_window
 _bartlett_window = packet("aten::bartlett_window")
 
 
-# bartlett_window: default, periodic, periodic_out, out
+# bartlett_window: default, periodic
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bartlett_window_default(*args)
+        if count == 2:
+            return bartlett_window_periodic(*args)
     return _bartlett_window.call(args, kwargs)
 
 
@@ -74919,8 +67166,14 @@ _bartlett_window.stub = bartlett_window
 _blackman_window = packet("aten::blackman_window")
 
 
-# blackman_window: default, periodic, periodic_out, out
+# blackman_window: default, periodic
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return blackman_window_default(*args)
+        if count == 2:
+            return blackman_window_periodic(*args)
     return _blackman_window.call(args, kwargs)
 
 
@@ -74929,8 +67182,16 @@ _blackman_window.stub = blackman_window
 _kaiser_window = packet("aten::kaiser_window")
 
 
-# kaiser_window: default, periodic, beta, beta_out, out, periodic_out
+# kaiser_window: default, periodic, beta
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return kaiser_window_default(*args)
+        if count == 2:
+            return kaiser_window_periodic(*args)
+        if count == 3:
+            return kaiser_window_beta(*args)
     return _kaiser_window.call(args, kwargs)
 
 
@@ -74970,17 +67231,17 @@ _fill = packet("aten::fill")
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
 def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fill_Scalar(self, value)
-        return _fill.call((self, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
             return _fill_Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fill_Scalar(self, value)
+        return _fill.call((self, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
@@ -75055,70 +67316,19 @@ packet("aten::contiguous").stub = contiguous
 
 packet("aten::resize_").stub = resize_
 
-__to_copy = packet("aten::_to_copy")
-
-
-# _to_copy: default, out
-def _to_copy(
-    self: Tensor,
-    *,
-    dtype: DTypeLike | None = None,
-    layout: Layout | None = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return __to_copy.call(
-            (self,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "non_blocking": non_blocking,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
-    if dtype is not None:
-        dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
-        layout = __to_copy_default.convert(2, layout)
-    if device is not None:
-        device = __to_copy_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy_default.convert(4, pin_memory)
-    if type(non_blocking) is not bool:
-        non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
-        memory_format = __to_copy_default.convert(6, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __to_copy_default.table[ARRAYS]
-        except KeyError:
-            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-        return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-
-
-__to_copy.stub = _to_copy
+packet("aten::_to_copy").stub = _to_copy
 
 _to = packet("aten::to")
 
 
 # to: dtype_layout, device, dtype, other
 def to(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return to_dtype_layout(*args)
+        if count == 6:
+            return to_device(*args)
     return _to.call(args, kwargs)
 
 
@@ -75137,6 +67347,10 @@ _rand = packet("aten::rand")
 def rand(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_default(*args)
     return _rand.call(args, kwargs)
 
 
@@ -75149,6 +67363,10 @@ _randn = packet("aten::randn")
 def randn(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_default(*args)
     return _randn.call(args, kwargs)
 
 
@@ -75159,6 +67377,12 @@ _randint = packet("aten::randint")
 
 # randint: default, generator, low, low_generator, out, generator_out, low_out, low_generator_out
 def randint(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return randint_default(*args)
+        if count == 3:
+            return randint_low(*args)
     return _randint.call(args, kwargs)
 
 
@@ -75169,6 +67393,10 @@ _randperm = packet("aten::randperm")
 
 # randperm: default, generator, out, generator_out
 def randperm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
     return _randperm.call(args, kwargs)
 
 
@@ -75194,6 +67422,12 @@ _normal = packet("aten::normal")
 # normal: out, Tensor_float, Tensor_float_out, float_Tensor, float_Tensor_out, Tensor_Tensor, Tensor_Tensor_out,
 #     float_float, float_float_out
 def normal(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return normal_Tensor_float(*args)
+        if count == 3:
+            return normal_float_float(*args)
     return _normal.call(args, kwargs)
 
 
@@ -75358,6 +67592,10 @@ _bernoulli = packet("aten::bernoulli")
 
 # bernoulli: default, p, float_out, Tensor, out, Tensor_out
 def bernoulli(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli_default(*args)
     return _bernoulli.call(args, kwargs)
 
 
@@ -75368,6 +67606,10 @@ _bernoulli_ = packet("aten::bernoulli_")
 
 # bernoulli_: float, Tensor
 def bernoulli_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli__float(*args)
     return _bernoulli_.call(args, kwargs)
 
 
@@ -75474,19 +67716,24 @@ _add_ = packet("aten::add_")
 # add_: Tensor, Scalar
 def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add__Tensor.table[ARRAYS]
+        except KeyError:
+            return _add__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add__Tensor.table[ARRAYS]
-        except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75505,19 +67752,24 @@ _sub_ = packet("aten::sub_")
 # sub_: Tensor, Scalar
 def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub__Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return sub__Scalar(self, other, alpha)
         return _sub_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub__Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75536,17 +67788,17 @@ _mul_ = packet("aten::mul_")
 # mul_: Tensor, Scalar
 def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return mul__Scalar(self, other)
-        return _mul_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
             return _mul__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return mul__Scalar(self, other)
+        return _mul_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75565,17 +67817,17 @@ _remainder_ = packet("aten::remainder_")
 # remainder_: Tensor, Scalar
 def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return remainder__Scalar(self, other)
-        return _remainder_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
             return _remainder__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return remainder__Scalar(self, other)
+        return _remainder_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75606,17 +67858,17 @@ _fmod_ = packet("aten::fmod_")
 # fmod_: Tensor, Scalar
 def fmod_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fmod__Scalar(self, other)
-        return _fmod_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod__Tensor.table[ARRAYS]
         except KeyError:
             return _fmod__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fmod__Scalar(self, other)
+        return _fmod_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75637,17 +67889,17 @@ _copysign_ = packet("aten::copysign_")
 # copysign_: Tensor, Scalar
 def copysign_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return copysign__Scalar(self, other)
-        return _copysign_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign__Tensor.table[ARRAYS]
         except KeyError:
             return _copysign__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return copysign__Scalar(self, other)
+        return _copysign_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75674,17 +67926,17 @@ _clamp_min_ = packet("aten::clamp_min_")
 # clamp_min_: default, Tensor
 def clamp_min_(self: Tensor, min: Tensor | Scalar) -> Tensor:
     kind = type(min)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_min__default(self, min)
-        return _clamp_min_.call((self, min), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min__Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_min__default(self, min)
+        return _clamp_min_.call((self, min), {})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -75703,17 +67955,17 @@ _clamp_max_ = packet("aten::clamp_max_")
 # clamp_max_: default, Tensor
 def clamp_max_(self: Tensor, max: Tensor | Scalar) -> Tensor:
     kind = type(max)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_max__default(self, max)
-        return _clamp_max_.call((self, max), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max__Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_max__default(self, max)
+        return _clamp_max_.call((self, max), {})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -75732,17 +67984,17 @@ _lerp_ = packet("aten::lerp_")
 # lerp_: Scalar, Tensor
 def lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     kind = type(weight)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lerp__Scalar(self, end, weight)
-        return _lerp_.call((self, end, weight), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp__Tensor.table[ARRAYS]
         except KeyError:
             return _lerp__Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lerp__Scalar(self, end, weight)
+        return _lerp_.call((self, end, weight), {})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -75802,6 +68054,10 @@ _round_ = packet("aten::round_")
 
 # round_: default, decimals
 def round_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
     return _round_.call(args, kwargs)
 
 
@@ -75853,17 +68109,17 @@ _bitwise_and_ = packet("aten::bitwise_and_")
 # bitwise_and_: Tensor, Scalar
 def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_and__Scalar(self, other)
-        return _bitwise_and_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_and__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_and__Scalar(self, other)
+        return _bitwise_and_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75882,17 +68138,17 @@ _bitwise_or_ = packet("aten::bitwise_or_")
 # bitwise_or_: Tensor, Scalar
 def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_or__Scalar(self, other)
-        return _bitwise_or_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_or__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_or__Scalar(self, other)
+        return _bitwise_or_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75911,17 +68167,17 @@ _bitwise_xor_ = packet("aten::bitwise_xor_")
 # bitwise_xor_: Tensor, Scalar
 def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_xor__Scalar(self, other)
-        return _bitwise_xor_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_xor__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_xor__Scalar(self, other)
+        return _bitwise_xor_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75940,17 +68196,17 @@ _bitwise_left_shift_ = packet("aten::bitwise_left_shift_")
 # bitwise_left_shift_: Tensor, Tensor_Scalar
 def bitwise_left_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_left_shift__Tensor_Scalar(self, other)
-        return _bitwise_left_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_left_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_left_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_left_shift__Tensor_Scalar(self, other)
+        return _bitwise_left_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75969,17 +68225,17 @@ _bitwise_right_shift_ = packet("aten::bitwise_right_shift_")
 # bitwise_right_shift_: Tensor, Tensor_Scalar
 def bitwise_right_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_right_shift__Tensor_Scalar(self, other)
-        return _bitwise_right_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_right_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_right_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_right_shift__Tensor_Scalar(self, other)
+        return _bitwise_right_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -75998,17 +68254,17 @@ ___ilshift__ = packet("aten::__ilshift__")
 # __ilshift__: Tensor, Scalar
 def __ilshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ilshift___Scalar(self, other)
-        return ___ilshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ilshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___ilshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ilshift___Scalar(self, other)
+        return ___ilshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76027,17 +68283,17 @@ ___irshift__ = packet("aten::__irshift__")
 # __irshift__: Tensor, Scalar
 def __irshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __irshift___Scalar(self, other)
-        return ___irshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___irshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___irshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __irshift___Scalar(self, other)
+        return ___irshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76062,17 +68318,17 @@ _eq_ = packet("aten::eq_")
 # eq_: Tensor, Scalar
 def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return eq__Scalar(self, other)
-        return _eq_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
             return _eq__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return eq__Scalar(self, other)
+        return _eq_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76091,17 +68347,17 @@ _ne_ = packet("aten::ne_")
 # ne_: Tensor, Scalar
 def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ne__Scalar(self, other)
-        return _ne_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
             return _ne__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ne__Scalar(self, other)
+        return _ne_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76120,17 +68376,17 @@ _lt_ = packet("aten::lt_")
 # lt_: Tensor, Scalar
 def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lt__Scalar(self, other)
-        return _lt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
             return _lt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lt__Scalar(self, other)
+        return _lt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76149,17 +68405,17 @@ _le_ = packet("aten::le_")
 # le_: Tensor, Scalar
 def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return le__Scalar(self, other)
-        return _le_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
             return _le__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return le__Scalar(self, other)
+        return _le_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76178,17 +68434,17 @@ _gt_ = packet("aten::gt_")
 # gt_: Tensor, Scalar
 def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return gt__Scalar(self, other)
-        return _gt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
             return _gt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return gt__Scalar(self, other)
+        return _gt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76207,17 +68463,17 @@ _ge_ = packet("aten::ge_")
 # ge_: Tensor, Scalar
 def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ge__Scalar(self, other)
-        return _ge_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
             return _ge__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ge__Scalar(self, other)
+        return _ge_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -76291,19 +68547,25 @@ _index_fill_ = packet("aten::index_fill_")
 # index_fill_: int_Scalar, int_Tensor
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return index_fill__int_Scalar(self, dim, index, value)
         return _index_fill_.call((self, dim, index, value), {})
     if type(dim) is not int:
         dim = _index_fill__int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill__int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill__int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -76324,17 +68586,17 @@ _masked_fill_ = packet("aten::masked_fill_")
 # masked_fill_: Scalar, Tensor
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return masked_fill__Scalar(self, mask, value)
-        return _masked_fill_.call((self, mask, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill__Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
+        return _masked_fill_.call((self, mask, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -76379,17 +68641,17 @@ _fill_ = packet("aten::fill_")
 # fill_: Scalar, Tensor
 def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fill__Scalar(self, value)
-        return _fill_.call((self, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
             return _fill__Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
+        return _fill_.call((self, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
