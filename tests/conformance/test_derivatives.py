@@ -1,4 +1,4 @@
-"""Every formula of schemas/derivatives.yaml against PyTorch's gradients and tangents, on the samples of its operator."""
+"""Every formula of schemas/derivatives.yaml against PyTorch's gradients, on the samples of its operator."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 # Operators whose gradients are not compared, and why.
 NOT_COMPARED = {
     "native_dropout": "its mask is drawn",
+    "hardsigmoid": "PyTorch's sixth is that of float32",
+    "rrelu_with_noise_functional": "its noise is drawn",
+    "_safe_softmax": "its samples hold infinities; the formula is that of _softmax",
+    "_native_batch_norm_legit": "it writes to its arguments; the formula is that of native_batch_norm",
     "digamma": "PyTorch's trigamma has 9 digits",
     "polygamma": "PyTorch's trigamma has 9 digits",
 }
@@ -51,8 +55,18 @@ DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("_linalg_slogdet", lambda one: is_singular(one.args[0]), "of singular matrices"),
     ("as_strided_scatter", lambda one: True, "PyTorch gives self the gradient of what is written over"),
     ("special_log_ndtr", lambda one: bool((np.abs(one.args[0]) > 1e10).any()), "PyTorch overflows"),
-    ("var.correction", lambda one: one.kwargs.get("correction") == 2, "infinities and NaN: no degrees of freedom"),
-    ("var_mean.correction", lambda one: one.kwargs.get("correction") == 2, "infinities and NaN, likewise"),
+    (
+        "var.correction",
+        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
+        "of NaN",
+    ),
+    (
+        "var_mean.correction",
+        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
+        "NaN",
+    ),
+    ("native_group_norm", lambda one: not one.args[0].size, "NaN in PyTorch"),
+    ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
     ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
     ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
 ]
@@ -81,7 +95,6 @@ def functions() -> SimpleNamespace:
     for module in pkgutil.iter_modules(package.__path__):
         found |= vars(importlib.import_module(f"{package.__name__}.{module.name}"))
     return SimpleNamespace(**found)
-
 
 
 def evaluate(formula: Any, values: Mapping[str, Any]) -> Any:
@@ -246,8 +259,10 @@ def our_gradients(case: Case, derivative: Derivative, cotangents: dict[int, np.n
     flat = 0
     for place, result in enumerate(case.results):
         parts = result if isinstance(result, list | tuple) else [result]
-        tensors = [opwright.from_numpy(cotangents[flat + n].copy()) if flat + n in cotangents else None
-                   for n in range(len(parts))]
+        tensors = [
+            opwright.from_numpy(cotangents[flat + n].copy()) if flat + n in cotangents else None
+            for n in range(len(parts))
+        ]
         flat += len(parts)
         if place in case.entry.differentiable_outputs:
             grads.append((place, tensors if isinstance(result, list | tuple) else tensors[0]))

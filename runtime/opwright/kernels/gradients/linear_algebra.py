@@ -110,9 +110,13 @@ def gaps(eigenvalues: Tensor) -> Tensor:
     return found + aten.eye(found.shape[-1], dtype=found.dtype, device=found.device)
 
 
-def eigh_backward(grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor) -> Tensor:
+def eigh_backward(
+    grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor
+) -> Tensor | None:
     """V (diag(grad_values) + skew(V^H grad_vectors) / gaps) V^H."""
     if grad_vectors is None:
+        if grad_values is None:
+            return None
         inner = aten.diag_embed(grad_values)
         return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)
     inner = vectors.mH @ grad_vectors

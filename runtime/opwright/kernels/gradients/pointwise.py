@@ -143,14 +143,9 @@ def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
 
 def pow_exponent_backward(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> Tensor:
     """grad * result * log(self), and 0 where self is 0 and the exponent is not negative."""
+    base = self
     if isinstance(self, bool | int | float | complex):
-        logarithm = aten.log(aten.scalar_tensor(self, dtype=result.dtype, device=result.device))
-    else:
-        logarithm = aten.log(self)
-    value = grad * aten.conj(result * logarithm)
+        base = aten.scalar_tensor(self, dtype=result.dtype, device=result.device)
+    slope = grad * aten.conj(result * aten.log(base))
     size = aten.real(exponent) if as_dtype(exponent.dtype) in COMPLEX else exponent
-    at_zero = (size >= 0) if not isinstance(self, bool | int | float | complex) else size >= 0
-    is_zero = self == 0
-    if isinstance(is_zero, bool):
-        return aten.where(at_zero, 0.0, value) if is_zero else value
-    return aten.where(is_zero & at_zero, 0.0, value)
+    return aten.where((base == 0) & (size >= 0), 0.0, slope)

@@ -173,9 +173,7 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
     return part(aten.where(grad > 0, grad, 0)) - part(aten.where(grad < 0, -grad, 0))
 
 
-def norm_backward(
-    grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False
-) -> Tensor:
+def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The gradient of the p-norm; 0 where the norm is 0, or for p < 1 the element."""
     p = 2.0 if p is None else float(p)
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
@@ -194,8 +192,5 @@ def norm_backward(
     if p < 1.0:
         slope = aten.where(self == 0, 0, aten.sgn(self) * aten.pow(size, p - 1))
         return slope * grad * aten.pow(result, 1 - p)
-    if p < 2.0:
-        slope = aten.sgn(self) * aten.pow(size, p - 1)
-    else:
-        slope = self * aten.pow(size, p - 2)
+    slope = aten.sgn(self) * aten.pow(size, p - 1) if p < 2.0 else self * aten.pow(size, p - 2)
     return aten.where(result == 0, 0, slope * (grad / aten.pow(result, p - 1)))

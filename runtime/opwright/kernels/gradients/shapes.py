@@ -88,9 +88,7 @@ def split_with_sizes_backward(
     return aten.cat(pieces, dim)
 
 
-def split_backward(
-    grads: Sequence[Tensor | None], shape: Sequence[int], size: int, dim: int
-) -> Tensor | None:
+def split_backward(grads: Sequence[Tensor | None], shape: Sequence[int], size: int, dim: int) -> Tensor | None:
     """The same, for pieces of one size and a smaller last one."""
     rest = shape[dim] - (len(grads) - 1) * size
     return split_with_sizes_backward(grads, shape, [*[size] * (len(grads) - 1), rest], dim)
