@@ -1061,53 +1061,6 @@ def msort_default(self: Tensor) -> Tensor:
     return result
 
 
-# quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
-def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    result: Tensor = ops.quantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation)
-    return result
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    result: Tensor = ops.quantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation, out=out)
-    return result
-
-
-# nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
-def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    result: Tensor = ops.nanquantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation)
-    return result
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    result: Tensor = ops.nanquantile(
-        self,
-        ops.new_full(self, [], q),
-        dim,
-        keepdim,
-        interpolation=interpolation,
-        out=out,
-    )
-    return result
-
-
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
 def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
     result: Tensor = ops.matmul(self, other)
@@ -1692,25 +1645,6 @@ def randint_like_default(
     return result
 
 
-# randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device?
-#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randint_like_Tensor(
-    self: Tensor,
-    high: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        0,
-        int(high),
-    )
-    return result
-
-
 # randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randint_like_low_dtype(
@@ -1747,27 +1681,6 @@ def randint_like_generator(
         ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
         0,
         high,
-        generator=generator,
-    )
-    return result
-
-
-# randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout?
-#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randint_like_Tensor_generator(
-    self: Tensor,
-    high: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        0,
-        int(high),
         generator=generator,
     )
     return result

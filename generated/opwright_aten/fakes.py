@@ -2355,6 +2355,81 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     return written(values), written(indices)
 
 
+# _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
+    return wrap(result0), wrap(result1)
+
+
+# _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
+#     Tensor)
+def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique(
+        array_module,
+        self.array,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
+#     (Tensor, Tensor, Tensor)
+def unique_dim(
+    self: Tensor,
+    dim: int,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_slices(
+        array_module,
+        self.array,
+        dim,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
+#     Tensor, Tensor)
+def unique_consecutive(
+    self: Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbours(
+        array_module,
+        self.array,
+        return_inverse,
+        return_counts,
+        dim,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
+#     Tensor, Tensor)
+def unique_dim_consecutive(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbour_slices(
+        array_module,
+        self.array,
+        dim,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Tensor(
@@ -2397,6 +2472,12 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return fake(boundaries.array.place, rules.bucketize(self, boundaries.array, out_int32))
+
+
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+def bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    weights_ = None if weights is None else weights.array
+    return wrap(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -3053,6 +3134,11 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     return fake(self.array.place, rules.repeated(self.array, repeats))
+
+
+# repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
+def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
+    return wrap(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -4314,6 +4400,16 @@ def zero_default(self: Tensor) -> Tensor:
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array, assert_msg)
 
 
 # _local_scalar_dense(Tensor self) -> Scalar

@@ -27,6 +27,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -15900,7 +15901,7 @@ _quantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:124",
+    where="sorting.yaml:122",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15954,7 +15955,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:128",
+    where="sorting.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16006,7 +16007,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:131",
+    where="sorting.yaml:127",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16058,7 +16059,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:133",
+    where="sorting.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16112,7 +16113,7 @@ _nanquantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:138",
+    where="sorting.yaml:132",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16159,7 +16160,7 @@ __unique = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:142",
+    where="sorting.yaml:134",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16193,7 +16194,7 @@ __unique2 = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:147",
+    where="sorting.yaml:140",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16242,7 +16243,7 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:146",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16287,7 +16288,7 @@ _unique_consecutive = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:157",
+    where="sorting.yaml:152",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16329,7 +16330,7 @@ _unique_dim_consecutive = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:162",
+    where="sorting.yaml:158",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16380,7 +16381,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:164",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16441,7 +16442,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16491,7 +16492,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:176",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16526,7 +16527,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:182",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16562,7 +16563,7 @@ _bincount = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:191",
+    where="sorting.yaml:188",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16596,7 +16597,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16641,7 +16642,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:204",
+    where="sorting.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16705,7 +16706,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:208",
+    where="sorting.yaml:206",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16772,7 +16773,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:214",
+    where="sorting.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16837,7 +16838,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:218",
+    where="sorting.yaml:216",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23809,7 +23810,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:78",
+    where="shapes.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23850,7 +23851,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:81",
+    where="shapes.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23892,7 +23893,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:86",
+    where="shapes.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23923,7 +23924,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:90",
+    where="shapes.yaml:91",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23953,7 +23954,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:94",
+    where="shapes.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23984,7 +23985,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:98",
+    where="shapes.yaml:99",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24014,7 +24015,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:102",
+    where="shapes.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24043,7 +24044,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:104",
+    where="shapes.yaml:105",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24071,7 +24072,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:106",
+    where="shapes.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24100,7 +24101,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:108",
+    where="shapes.yaml:109",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24128,7 +24129,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:110",
+    where="shapes.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24157,7 +24158,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:114",
+    where="shapes.yaml:115",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24185,7 +24186,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:118",
+    where="shapes.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24214,7 +24215,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:120",
+    where="shapes.yaml:121",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24242,7 +24243,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:122",
+    where="shapes.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24271,7 +24272,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:124",
+    where="shapes.yaml:125",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24299,7 +24300,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24327,7 +24328,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:133",
+    where="shapes.yaml:134",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24356,7 +24357,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:135",
+    where="shapes.yaml:136",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24386,7 +24387,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:137",
+    where="shapes.yaml:138",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24414,7 +24415,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:141",
+    where="shapes.yaml:142",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24448,7 +24449,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:146",
+    where="shapes.yaml:147",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24481,7 +24482,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:149",
+    where="shapes.yaml:150",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24513,7 +24514,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:151",
+    where="shapes.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24545,7 +24546,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24591,7 +24592,7 @@ _tril_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:161",
+    where="shapes.yaml:162",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24649,7 +24650,7 @@ _triu_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:166",
+    where="shapes.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24704,7 +24705,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:173",
+    where="shapes.yaml:174",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24749,7 +24750,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:181",
+    where="shapes.yaml:182",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24783,7 +24784,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:188",
+    where="shapes.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24825,7 +24826,7 @@ _as_strided_scatter = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:195",
+    where="shapes.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24867,7 +24868,7 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:202",
+    where="shapes.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24901,7 +24902,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:209",
+    where="shapes.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24933,7 +24934,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:216",
+    where="shapes.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24965,7 +24966,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:223",
+    where="shapes.yaml:224",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24997,7 +24998,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:230",
+    where="shapes.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25029,7 +25030,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:237",
+    where="shapes.yaml:238",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25061,7 +25062,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:244",
+    where="shapes.yaml:245",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25093,7 +25094,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:251",
+    where="shapes.yaml:252",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25127,7 +25128,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:254",
+    where="shapes.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25163,7 +25164,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:257",
+    where="shapes.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37297,11 +37298,73 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
+__assert_async_default = declare(
+    "aten::_assert_async",
+    "(Tensor self) -> ()",
+    (("self", "Tensor"),),
+    where="creation.yaml:409",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_default.table[ARRAYS]
+        except KeyError:
+            return __assert_async_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_default.call(self)
+    return kernel(self)
+
+
+__assert_async_default.stub = _assert_async_default
+
+__assert_async_msg = declare(
+    "aten::_assert_async.msg",
+    "(Tensor self, str assert_msg) -> ()",
+    (("self", "Tensor"), ("assert_msg", "str")),
+    where="creation.yaml:414",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if type(assert_msg) is not str:
+        assert_msg = __assert_async_msg.convert(1, assert_msg)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_msg.table[ARRAYS]
+        except KeyError:
+            return __assert_async_msg.call(self, assert_msg)
+        return kernel(self, assert_msg)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_msg.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_msg.call(self, assert_msg)
+    return kernel(self, assert_msg)
+
+
+__assert_async_msg.stub = _assert_async_msg
+
 __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:409",
+    where="creation.yaml:419",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -48892,7 +48955,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:164",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48956,7 +49019,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:170",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49018,7 +49081,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:176",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49067,7 +49130,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:182",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49112,7 +49175,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50286,7 +50349,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50315,7 +50378,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50361,7 +50424,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:173",
+    where="shapes.yaml:174",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -50410,7 +50473,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:181",
+    where="shapes.yaml:182",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50452,7 +50515,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:188",
+    where="shapes.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50497,7 +50560,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:202",
+    where="shapes.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50532,7 +50595,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:209",
+    where="shapes.yaml:210",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50565,7 +50628,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:216",
+    where="shapes.yaml:217",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50598,7 +50661,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:223",
+    where="shapes.yaml:224",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50631,7 +50694,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:230",
+    where="shapes.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50664,7 +50727,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:237",
+    where="shapes.yaml:238",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50697,7 +50760,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:244",
+    where="shapes.yaml:245",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -66930,6 +66993,16 @@ _to.stub = to
 packet("aten::type_as").stub = type_as
 
 packet("aten::item").stub = item
+
+__assert_async = packet("aten::_assert_async")
+
+
+# _assert_async: default, msg
+def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    return __assert_async.call(args, kwargs)
+
+
+__assert_async.stub = _assert_async
 
 packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 

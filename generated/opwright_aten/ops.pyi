@@ -21,6 +21,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -3457,6 +3458,8 @@ def to_other(
 ) -> A: ...
 def type_as(self: A, other: A) -> A: ...
 def item(self: A) -> Scalar: ...
+def _assert_async_default(self: A) -> None: ...
+def _assert_async_msg(self: A, assert_msg: str) -> None: ...
 def _local_scalar_dense(self: A) -> Scalar: ...
 def rand_default(
     size: Sequence[int] | int,
@@ -7781,6 +7784,10 @@ def to(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
+@overload
+def _assert_async(self: A) -> None: ...
+@overload
+def _assert_async(self: A, assert_msg: str) -> None: ...
 @overload
 def rand(
     size: Sequence[int] | int,
@@ -12714,6 +12721,12 @@ class _type_as_operator(Operator):
 
 class _item_operator(Operator):
     def __call__(_op, self: A) -> Scalar: ...
+
+class __assert_async_default_operator(Operator):
+    def __call__(_op, self: A) -> None: ...
+
+class __assert_async_msg_operator(Operator):
+    def __call__(_op, self: A, assert_msg: str) -> None: ...
 
 class __local_scalar_dense_operator(Operator):
     def __call__(_op, self: A) -> Scalar: ...
@@ -22874,6 +22887,16 @@ class _item_call(Packet):
 class _item_packet(_item_call):
     default: _item_operator
 
+class __assert_async_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> None: ...
+    @overload
+    def __call__(_op, self: A, assert_msg: str) -> None: ...
+
+class __assert_async_packet(__assert_async_call):
+    default: __assert_async_default_operator
+    msg: __assert_async_msg_operator
+
 class __local_scalar_dense_call(Packet):
     def __call__(_op, self: A) -> Scalar: ...
 
@@ -24791,6 +24814,7 @@ class Namespace:
     to: _to_packet
     type_as: _type_as_packet
     item: _item_packet
+    _assert_async: __assert_async_packet
     _local_scalar_dense: __local_scalar_dense_packet
     rand: _rand_packet
     randn: _randn_packet

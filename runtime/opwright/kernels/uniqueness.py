@@ -20,7 +20,7 @@ Unique = tuple[Array, Array, Array]
 
 def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
     """The unique elements in order."""
-    _check_ordered(self)
+    check_ordered(self)
     elements = self.reshape(-1)
     if return_inverse:
         ordered, order = sort(xp, elements, 0, False)
@@ -52,7 +52,7 @@ def unique_neighbours(
     """The elements without those equal to the one before, or the slices of `dim`."""
     if dim is not None:
         return unique_neighbour_slices(xp, self, dim, return_inverse, return_counts)
-    _check_ordered(self)
+    check_ordered(self)
     elements = self.reshape(-1)
     is_first = _differs_from_previous(xp, elements)
     inverse = _ranks(xp, is_first, None).reshape(self.shape) if return_inverse else _none(xp)
@@ -68,7 +68,7 @@ def unique_neighbour_slices(xp: ModuleType, self: Array, dim: int, return_invers
 def _rows(self: Array, dim: int) -> Array:
     """One row for each slice of `dim`. Raises IndexError for a dimension out of range, RuntimeError where the slices
     have no elements."""
-    _check_ordered(self)
+    check_ordered(self)
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
@@ -88,7 +88,8 @@ def _unique_rows(xp: ModuleType, self: Array, dim: int, rows: Array, order: Arra
     return xp.moveaxis(kept, 0, dim), _ranks(xp, is_first, order), _lengths(xp, is_first)
 
 
-def _check_ordered(self: Array) -> None:
+def check_ordered(self: Array) -> None:
+    """DispatchError for complex numbers."""
     if self.dtype in COMPLEX:
         raise DispatchError(f"unique: not implemented for {self.dtype}: complex numbers have no order")
 
