@@ -28,6 +28,7 @@ _MODULES = {
     "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
+    "opwright.results": ("new_result",),
     "opwright.returns": ("show_result",),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),

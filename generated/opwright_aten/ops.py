@@ -1178,7 +1178,7 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1212,7 +1212,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:98",
+    where="pointwise.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1242,7 +1242,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:102",
+    where="pointwise.yaml:100",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1273,7 +1273,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:106",
+    where="pointwise.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1303,7 +1303,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1335,7 +1335,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1365,7 +1365,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1397,7 +1397,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1429,7 +1429,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:139",
+    where="pointwise.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1459,7 +1459,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:143",
+    where="pointwise.yaml:141",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1490,7 +1490,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:147",
+    where="pointwise.yaml:145",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1520,7 +1520,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:153",
+    where="pointwise.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1552,7 +1552,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:157",
+    where="pointwise.yaml:155",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1585,7 +1585,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:161",
+    where="pointwise.yaml:159",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1617,7 +1617,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1649,7 +1649,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1679,7 +1679,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1709,7 +1709,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1739,7 +1739,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1773,7 +1773,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1812,7 +1812,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1842,7 +1842,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1874,7 +1874,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1904,7 +1904,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1934,7 +1934,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1964,7 +1964,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1994,7 +1994,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2026,7 +2026,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2056,7 +2056,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2086,7 +2086,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2116,7 +2116,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2146,7 +2146,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2176,7 +2176,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2206,7 +2206,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2238,7 +2238,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2268,7 +2268,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2300,7 +2300,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2330,7 +2330,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2362,7 +2362,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2393,7 +2393,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2426,7 +2426,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2458,7 +2458,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2488,7 +2488,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:362",
+    where="pointwise.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2519,7 +2519,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:365",
+    where="pointwise.yaml:363",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2549,7 +2549,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:367",
+    where="pointwise.yaml:365",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2579,7 +2579,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:370",
+    where="pointwise.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2612,7 +2612,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:373",
+    where="pointwise.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2644,7 +2644,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:375",
+    where="pointwise.yaml:373",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2676,7 +2676,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:378",
+    where="pointwise.yaml:376",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2709,7 +2709,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:380",
+    where="pointwise.yaml:378",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2741,7 +2741,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2771,7 +2771,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:389",
+    where="pointwise.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2803,7 +2803,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:394",
+    where="pointwise.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2835,7 +2835,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="pointwise.yaml:400",
+    where="pointwise.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2869,7 +2869,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2899,7 +2899,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2929,7 +2929,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2959,7 +2959,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2989,7 +2989,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3019,7 +3019,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3049,7 +3049,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3079,7 +3079,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3109,7 +3109,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3139,7 +3139,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3169,7 +3169,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3199,7 +3199,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3229,7 +3229,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3259,7 +3259,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3289,7 +3289,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3319,7 +3319,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3349,7 +3349,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3379,7 +3379,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3409,7 +3409,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3440,7 +3440,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3472,7 +3472,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3502,7 +3502,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3532,7 +3532,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3562,7 +3562,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3592,7 +3592,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3622,7 +3622,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3652,7 +3652,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3682,7 +3682,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3712,7 +3712,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3742,7 +3742,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3772,7 +3772,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3802,7 +3802,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3832,7 +3832,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3862,7 +3862,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3892,7 +3892,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3922,7 +3922,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3952,7 +3952,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3982,7 +3982,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4023,7 +4023,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4053,7 +4053,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4083,7 +4083,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4113,7 +4113,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:694",
+    where="pointwise.yaml:692",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4143,7 +4143,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4173,7 +4173,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:707",
+    where="pointwise.yaml:705",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4203,7 +4203,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:710",
+    where="pointwise.yaml:708",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4233,7 +4233,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:713",
+    where="pointwise.yaml:711",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4263,7 +4263,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:719",
+    where="pointwise.yaml:717",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4294,7 +4294,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:725",
+    where="pointwise.yaml:723",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4324,7 +4324,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:730",
+    where="pointwise.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4354,7 +4354,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:733",
+    where="pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4384,7 +4384,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:736",
+    where="pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4414,7 +4414,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:739",
+    where="pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4444,7 +4444,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4474,7 +4474,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4504,7 +4504,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4535,7 +4535,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4567,7 +4567,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:767",
+    where="pointwise.yaml:765",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4597,7 +4597,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:772",
+    where="pointwise.yaml:770",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4628,7 +4628,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:777",
+    where="pointwise.yaml:775",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4658,7 +4658,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4688,7 +4688,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4718,7 +4718,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4748,7 +4748,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:803",
+    where="pointwise.yaml:801",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4778,7 +4778,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4808,7 +4808,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4840,7 +4840,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4872,7 +4872,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4902,7 +4902,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4934,7 +4934,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4966,7 +4966,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4996,7 +4996,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5028,7 +5028,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5060,7 +5060,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5090,7 +5090,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5122,7 +5122,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5154,7 +5154,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5184,7 +5184,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5216,7 +5216,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5248,7 +5248,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5278,7 +5278,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5310,7 +5310,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5340,7 +5340,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5372,7 +5372,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5402,7 +5402,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5432,7 +5432,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5462,7 +5462,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5492,7 +5492,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5524,7 +5524,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5554,7 +5554,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5586,7 +5586,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5616,7 +5616,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5648,7 +5648,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5678,7 +5678,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5710,7 +5710,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5740,7 +5740,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5772,7 +5772,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5802,7 +5802,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5835,7 +5835,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5876,7 +5876,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5919,7 +5919,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5967,7 +5967,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1064",
+    where="pointwise.yaml:1062",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6009,7 +6009,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1067",
+    where="pointwise.yaml:1065",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6045,7 +6045,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1073",
+    where="pointwise.yaml:1071",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -11796,7 +11796,7 @@ def sum_dim_IntList(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_dim_IntList.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
     if dtype is not None:
@@ -11975,7 +11975,7 @@ def mean_dim(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
     if dtype is not None:
@@ -12011,7 +12011,7 @@ _amax_default = declare(
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -12045,7 +12045,7 @@ _amin_default = declare(
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -12873,7 +12873,7 @@ _var_dim = declare(
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12917,7 +12917,7 @@ def var_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12960,7 +12960,7 @@ def var_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13028,7 +13028,7 @@ _std_dim = declare(
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13072,7 +13072,7 @@ def std_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13115,7 +13115,7 @@ def std_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13158,7 +13158,7 @@ def nansum_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -13201,7 +13201,7 @@ def nanmean_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -13252,7 +13252,7 @@ def nanmean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
     if dtype is not None:
@@ -13354,7 +13354,7 @@ _logsumexp_default = declare(
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13388,7 +13388,7 @@ _special_logsumexp_default = declare(
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13423,7 +13423,7 @@ _special_logsumexp_out = declare(
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -13571,7 +13571,7 @@ def linalg_vector_norm_default(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -13675,7 +13675,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int] | int,
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim.convert(3, keepdim)
     modes = active_modes()
@@ -13719,7 +13719,7 @@ def norm_ScalarOpt_dim_dtype(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim_dtype.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim_dtype.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
     dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
@@ -13772,7 +13772,7 @@ def norm_dtype_out(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_dtype_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_dtype_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
     dtype = _norm_dtype_out.convert(4, dtype)
@@ -13807,7 +13807,7 @@ _frobenius_norm_dim = declare(
 # frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def frobenius_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -13842,7 +13842,7 @@ _frobenius_norm_out = declare(
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_out.convert(2, keepdim)
     modes = active_modes()
@@ -13978,7 +13978,7 @@ def var_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14021,7 +14021,7 @@ def var_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -14094,7 +14094,7 @@ def std_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14137,7 +14137,7 @@ def std_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -19885,7 +19885,7 @@ def linalg_norm_default(
     if ord is not None and type(ord) is not int and type(ord) is not float:
         ord = _linalg_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -19937,7 +19937,7 @@ def linalg_norm_ord_str(
     if type(ord) is not str:
         ord = _linalg_norm_ord_str.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_ord_str.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
     if dtype is not None:
@@ -20005,7 +20005,7 @@ _nuclear_norm_dim = declare(
 # nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _nuclear_norm_dim.convert(1, dim)
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -23516,9 +23516,9 @@ _roll_default = declare(
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24910,7 +24910,7 @@ _reflection_pad1d_default = declare(
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25006,7 +25006,7 @@ _replication_pad1d_default = declare(
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -30541,11 +30541,11 @@ def conv1d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_default.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv1d_default.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv1d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_default.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_default.convert(6, groups)
     modes = active_modes()
@@ -30599,11 +30599,11 @@ def conv2d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_default.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv2d_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv2d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_default.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_default.convert(6, groups)
     modes = active_modes()
@@ -30657,11 +30657,11 @@ def conv3d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_default.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv3d_default.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv3d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_default.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_default.convert(6, groups)
     modes = active_modes()
@@ -30715,11 +30715,11 @@ def conv1d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_padding.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv1d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_padding.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_padding.convert(6, groups)
     modes = active_modes()
@@ -30773,11 +30773,11 @@ def conv2d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_padding.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv2d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_padding.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_padding.convert(6, groups)
     modes = active_modes()
@@ -30831,11 +30831,11 @@ def conv3d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_padding.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv3d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_padding.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_padding.convert(6, groups)
     modes = active_modes()
@@ -30891,15 +30891,15 @@ def conv_transpose1d(
     dilation: Sequence[int] | int = (1,),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose1d.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose1d.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv_transpose1d.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose1d.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose1d.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose1d.convert(7, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv_transpose1d.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -30953,15 +30953,15 @@ def conv_transpose2d_input(
     dilation: Sequence[int] | int = (1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose2d_input.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose2d_input.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv_transpose2d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose2d_input.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose2d_input.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose2d_input.convert(7, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv_transpose2d_input.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -31015,9 +31015,9 @@ def conv_transpose3d_input(
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose3d_input.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose3d_input.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv_transpose3d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose3d_input.convert(5, output_padding)
     if type(groups) is not int:
@@ -31071,11 +31071,11 @@ def im2col_default(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31127,11 +31127,11 @@ def col2im_default(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31181,9 +31181,9 @@ def max_pool2d_with_indices_default(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -31243,11 +31243,11 @@ def max_pool2d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d_with_indices_out.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d_with_indices_out.convert(5, ceil_mode)
     modes = active_modes()
@@ -31370,7 +31370,7 @@ def max_pool3d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d_with_indices_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
         padding = _max_pool3d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
@@ -31433,13 +31433,13 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d_with_indices.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d_with_indices.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d_with_indices.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d_with_indices.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d_with_indices.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d_with_indices.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d_with_indices.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d_with_indices.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d_with_indices.convert(5, ceil_mode)
     modes = active_modes()
@@ -31489,13 +31489,13 @@ def max_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31545,13 +31545,13 @@ def max_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool2d.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _max_pool2d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31603,11 +31603,11 @@ def max_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool3d.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _max_pool3d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool3d.convert(4, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _max_pool3d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool3d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31661,9 +31661,9 @@ def avg_pool2d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31737,9 +31737,9 @@ def avg_pool3d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31809,11 +31809,11 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _avg_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _avg_pool1d.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool1d.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31913,7 +31913,7 @@ _adaptive_avg_pool1d = declare(
 # adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
 def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32153,7 +32153,7 @@ _adaptive_max_pool1d = declare(
 # adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int] | int) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
-        output_size = _adaptive_max_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_max_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32185,7 +32185,7 @@ _upsample_nearest1d_default = declare(
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: Sequence[int] | int, scales: float | None = None) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_default.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_default.convert(2, scales)
     modes = active_modes()
@@ -32674,7 +32674,7 @@ def upsample_linear1d_default(
     scales: float | None = None,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_default.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_default.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -39895,7 +39895,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39930,7 +39930,7 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39965,7 +39965,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39997,7 +39997,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40030,7 +40030,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40060,7 +40060,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40091,7 +40091,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40123,7 +40123,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40156,7 +40156,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40189,7 +40189,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40222,7 +40222,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40253,7 +40253,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40284,7 +40284,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40314,7 +40314,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40345,7 +40345,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40379,7 +40379,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40414,7 +40414,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40454,7 +40454,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40494,7 +40494,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40524,7 +40524,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40555,7 +40555,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40587,7 +40587,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40620,7 +40620,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40651,7 +40651,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40682,7 +40682,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40712,7 +40712,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40743,7 +40743,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40773,7 +40773,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40804,7 +40804,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40836,7 +40836,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40869,7 +40869,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40899,7 +40899,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40930,7 +40930,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40960,7 +40960,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40991,7 +40991,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41022,7 +41022,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41053,7 +41053,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41083,7 +41083,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41114,7 +41114,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41144,7 +41144,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41175,7 +41175,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41207,7 +41207,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41240,7 +41240,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41270,7 +41270,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41301,7 +41301,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41333,7 +41333,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41366,7 +41366,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41396,7 +41396,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41427,7 +41427,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41459,7 +41459,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41492,7 +41492,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41528,7 +41528,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41559,7 +41559,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41598,7 +41598,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41631,7 +41631,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41670,7 +41670,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41703,7 +41703,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41733,7 +41733,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41764,7 +41764,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41801,7 +41801,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41831,7 +41831,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41862,7 +41862,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41892,7 +41892,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41923,7 +41923,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41953,7 +41953,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41984,7 +41984,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42014,7 +42014,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42045,7 +42045,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42075,7 +42075,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42106,7 +42106,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42136,7 +42136,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42167,7 +42167,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42197,7 +42197,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42228,7 +42228,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42258,7 +42258,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42289,7 +42289,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42319,7 +42319,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42350,7 +42350,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42380,7 +42380,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42411,7 +42411,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42441,7 +42441,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42472,7 +42472,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42502,7 +42502,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42533,7 +42533,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42563,7 +42563,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42594,7 +42594,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42624,7 +42624,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42655,7 +42655,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42685,7 +42685,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42716,7 +42716,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42746,7 +42746,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42777,7 +42777,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42807,7 +42807,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42838,7 +42838,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42868,7 +42868,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42899,7 +42899,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42929,7 +42929,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42960,7 +42960,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42993,7 +42993,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43026,7 +43026,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43056,7 +43056,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43087,7 +43087,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43117,7 +43117,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43148,7 +43148,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43178,7 +43178,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43209,7 +43209,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43239,7 +43239,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43270,7 +43270,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43300,7 +43300,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43331,7 +43331,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43361,7 +43361,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43392,7 +43392,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43422,7 +43422,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43453,7 +43453,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43483,7 +43483,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43514,7 +43514,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43544,7 +43544,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43575,7 +43575,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43605,7 +43605,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43636,7 +43636,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43666,7 +43666,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43697,7 +43697,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43727,7 +43727,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43758,7 +43758,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43788,7 +43788,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43819,7 +43819,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43849,7 +43849,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43880,7 +43880,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43910,7 +43910,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43941,7 +43941,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43972,7 +43972,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44009,7 +44009,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44052,7 +44052,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44094,7 +44094,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44125,7 +44125,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44156,7 +44156,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44187,7 +44187,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44218,7 +44218,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44249,7 +44249,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44280,7 +44280,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44310,7 +44310,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44341,7 +44341,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44374,7 +44374,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44407,7 +44407,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44437,7 +44437,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44468,7 +44468,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44498,7 +44498,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44529,7 +44529,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44560,7 +44560,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44590,7 +44590,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44621,7 +44621,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44653,7 +44653,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44686,7 +44686,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44719,7 +44719,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44749,7 +44749,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44780,7 +44780,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44812,7 +44812,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44845,7 +44845,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44878,7 +44878,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44908,7 +44908,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44939,7 +44939,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44971,7 +44971,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45004,7 +45004,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45037,7 +45037,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45067,7 +45067,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45098,7 +45098,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45130,7 +45130,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45163,7 +45163,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45196,7 +45196,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45226,7 +45226,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45257,7 +45257,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45289,7 +45289,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45322,7 +45322,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45355,7 +45355,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45385,7 +45385,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45416,7 +45416,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45448,7 +45448,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45481,7 +45481,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45511,7 +45511,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45542,7 +45542,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45574,7 +45574,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45607,7 +45607,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45637,7 +45637,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45668,7 +45668,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45698,7 +45698,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45729,7 +45729,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45759,7 +45759,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45790,7 +45790,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45820,7 +45820,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45851,7 +45851,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45883,7 +45883,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45916,7 +45916,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45946,7 +45946,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45977,7 +45977,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46009,7 +46009,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46042,7 +46042,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46072,7 +46072,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46103,7 +46103,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46135,7 +46135,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46168,7 +46168,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46198,7 +46198,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46229,7 +46229,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +46261,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46294,7 +46294,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46324,7 +46324,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46355,7 +46355,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46387,7 +46387,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46420,7 +46420,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46450,7 +46450,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46481,7 +46481,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46513,7 +46513,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46553,7 +46553,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46603,7 +46603,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46655,7 +46655,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47752,7 +47752,7 @@ def sum_IntList_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_IntList_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
     if dtype is not None:
@@ -47879,7 +47879,7 @@ def mean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
     if dtype is not None:
@@ -47916,7 +47916,7 @@ _amax_out = declare(
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
     modes = active_modes()
@@ -47951,7 +47951,7 @@ _amin_out = declare(
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
     modes = active_modes()
@@ -48210,7 +48210,7 @@ def var_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48261,7 +48261,7 @@ def std_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48311,7 +48311,7 @@ def nansum_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
     if dtype is not None:
@@ -48416,7 +48416,7 @@ _logsumexp_out = declare(
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -48470,7 +48470,7 @@ def linalg_vector_norm_out(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_out.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
     if dtype is not None:
@@ -48576,7 +48576,7 @@ def norm_out(self: Tensor, p: Scalar | None, dim: Sequence[int] | int, keepdim: 
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_out.convert(3, keepdim)
     modes = active_modes()
@@ -48628,7 +48628,7 @@ def var_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48682,7 +48682,7 @@ def std_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -50116,9 +50116,9 @@ _roll_out = declare(
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: Tensor) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_out.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_out.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_out.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_out.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50603,7 +50603,7 @@ _reflection_pad1d_out = declare(
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50702,7 +50702,7 @@ _replication_pad1d_out = declare(
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53809,13 +53809,13 @@ def im2col_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _im2col_out.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _im2col_out.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_out.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_out.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_out.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_out.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_out.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53867,15 +53867,15 @@ def col2im_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _col2im_out.convert(1, output_size)
+        output_size = [output_size, output_size] if type(output_size) is int else _col2im_out.convert(1, output_size)
     if not is_int_list(kernel_size):
-        kernel_size = _col2im_out.convert(2, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _col2im_out.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_out.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_out.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_out.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_out.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_out.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_out.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53931,9 +53931,9 @@ def avg_pool2d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -54013,9 +54013,9 @@ def avg_pool3d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_out.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -54144,7 +54144,7 @@ def upsample_nearest1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_out.convert(2, scales)
     modes = active_modes()
@@ -54448,7 +54448,7 @@ def upsample_linear1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_out.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_out.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -55684,19 +55684,25 @@ _add = packet("aten::add")
 # add: Tensor, Scalar, out, Scalar_out
 def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add_Tensor.table[ARRAYS]
+        except KeyError:
+            return _add_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add_Tensor.table[ARRAYS]
-        except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55715,19 +55721,25 @@ _sub = packet("aten::sub")
 # sub: Tensor, Scalar, out, Scalar_out
 def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return sub_Scalar(self, other, alpha)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55746,19 +55758,25 @@ _rsub = packet("aten::rsub")
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
 def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _rsub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _rsub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return rsub_Scalar(self, other, alpha)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _rsub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55777,17 +55795,17 @@ _mul = packet("aten::mul")
 # mul: Tensor, Scalar, out, Scalar_out
 def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return mul_Scalar(self, other)
-        return _mul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
             return _mul_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return mul_Scalar(self, other)
+        return _mul.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55826,17 +55844,17 @@ _floor_divide = packet("aten::floor_divide")
 # floor_divide: default, out, Scalar, Scalar_out
 def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return floor_divide_Scalar(self, other)
-        return _floor_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
             return _floor_divide_default.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return floor_divide_Scalar(self, other)
+        return _floor_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55855,17 +55873,17 @@ _floor_divide_ = packet("aten::floor_divide_")
 # floor_divide_: Tensor, Scalar
 def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return floor_divide__Scalar(self, other)
-        return _floor_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _floor_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return floor_divide__Scalar(self, other)
+        return _floor_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55885,23 +55903,19 @@ _remainder = packet("aten::remainder")
 def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _remainder_Tensor.table[ARRAYS]
+        except KeyError:
+            return _remainder_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Tensor.table[ARRAYS]
-        except KeyError:
-            return _remainder_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55921,23 +55935,19 @@ _pow = packet("aten::pow")
 def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _pow_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _pow_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -55956,17 +55966,17 @@ _pow_ = packet("aten::pow_")
 # pow_: Tensor, Scalar
 def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return pow__Scalar(self, exponent)
-        return _pow_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
             return _pow__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return pow__Scalar(self, exponent)
+        return _pow_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56073,17 +56083,17 @@ _fmod = packet("aten::fmod")
 # fmod: Tensor, Scalar, Tensor_out, Scalar_out
 def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fmod_Scalar(self, other)
-        return _fmod.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod_Tensor.table[ARRAYS]
         except KeyError:
             return _fmod_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fmod_Scalar(self, other)
+        return _fmod.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56180,17 +56190,17 @@ _copysign = packet("aten::copysign")
 # copysign: Tensor, Scalar, out, Scalar_out
 def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return copysign_Scalar(self, other)
-        return _copysign.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign_Tensor.table[ARRAYS]
         except KeyError:
             return _copysign_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return copysign_Scalar(self, other)
+        return _copysign.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56365,17 +56375,17 @@ _clamp_min = packet("aten::clamp_min")
 # clamp_min: default, Tensor, out, Tensor_out
 def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(min)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_min_default(self, min)
-        return _clamp_min.call((self, min), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min_Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_min_default(self, min)
+        return _clamp_min.call((self, min), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -56394,17 +56404,17 @@ _clamp_max = packet("aten::clamp_max")
 # clamp_max: default, Tensor, out, Tensor_out
 def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(max)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_max_default(self, max)
-        return _clamp_max.call((self, max), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max_Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_max_default(self, max)
+        return _clamp_max.call((self, max), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -56423,17 +56433,17 @@ _lerp = packet("aten::lerp")
 # lerp: Scalar, Tensor, Scalar_out, Tensor_out
 def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(weight)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lerp_Scalar(self, end, weight)
-        return _lerp.call((self, end, weight), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp_Tensor.table[ARRAYS]
         except KeyError:
             return _lerp_Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lerp_Scalar(self, end, weight)
+        return _lerp.call((self, end, weight), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -56535,23 +56545,19 @@ _float_power = packet("aten::float_power")
 def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _float_power_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
         return _float_power.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56570,17 +56576,17 @@ _float_power_ = packet("aten::float_power_")
 # float_power_: Tensor, Scalar
 def float_power_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return float_power__Scalar(self, exponent)
-        return _float_power_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _float_power__Tensor.table[ARRAYS]
         except KeyError:
             return _float_power__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return float_power__Scalar(self, exponent)
+        return _float_power_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56598,6 +56604,10 @@ _where = packet("aten::where")
 
 # where: self, ScalarSelf, ScalarOther, Scalar, default, self_out
 def where(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return where_default(*args)
     return _where.call(args, kwargs)
 
 
@@ -57076,6 +57086,10 @@ _round = packet("aten::round")
 
 # round: default, decimals, out, decimals_out
 def round(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round_default(*args)
     return _round.call(args, kwargs)
 
 
@@ -57929,23 +57943,19 @@ _bitwise_and = packet("aten::bitwise_and")
 def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_and_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_and_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57965,23 +57975,19 @@ _bitwise_or = packet("aten::bitwise_or")
 def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_or_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_or_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58001,23 +58007,19 @@ _bitwise_xor = packet("aten::bitwise_xor")
 def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_xor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_xor_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58037,23 +58039,19 @@ _bitwise_left_shift = packet("aten::bitwise_left_shift")
 def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_left_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
         return _bitwise_left_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58073,23 +58071,19 @@ _bitwise_right_shift = packet("aten::bitwise_right_shift")
 def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_right_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
         return _bitwise_right_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58108,17 +58102,17 @@ ___lshift__ = packet("aten::__lshift__")
 # __lshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __lshift___Scalar(self, other)
-        return ___lshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___lshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___lshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __lshift___Scalar(self, other)
+        return ___lshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58137,17 +58131,17 @@ ___rshift__ = packet("aten::__rshift__")
 # __rshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __rshift___Scalar(self, other)
-        return ___rshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___rshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___rshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __rshift___Scalar(self, other)
+        return ___rshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58244,17 +58238,17 @@ _eq = packet("aten::eq")
 # eq: Tensor, Scalar, Tensor_out, Scalar_out
 def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return eq_Scalar(self, other)
-        return _eq.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
             return _eq_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return eq_Scalar(self, other)
+        return _eq.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58273,17 +58267,17 @@ _ne = packet("aten::ne")
 # ne: Tensor, Scalar, Tensor_out, Scalar_out
 def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ne_Scalar(self, other)
-        return _ne.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
             return _ne_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ne_Scalar(self, other)
+        return _ne.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58302,17 +58296,17 @@ _lt = packet("aten::lt")
 # lt: Tensor, Scalar, Tensor_out, Scalar_out
 def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lt_Scalar(self, other)
-        return _lt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
             return _lt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lt_Scalar(self, other)
+        return _lt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58331,17 +58325,17 @@ _le = packet("aten::le")
 # le: Tensor, Scalar, Tensor_out, Scalar_out
 def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return le_Scalar(self, other)
-        return _le.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
             return _le_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return le_Scalar(self, other)
+        return _le.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58360,17 +58354,17 @@ _gt = packet("aten::gt")
 # gt: Tensor, Scalar, Tensor_out, Scalar_out
 def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return gt_Scalar(self, other)
-        return _gt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
             return _gt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return gt_Scalar(self, other)
+        return _gt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58389,17 +58383,17 @@ _ge = packet("aten::ge")
 # ge: Tensor, Scalar, Tensor_out, Scalar_out
 def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ge_Scalar(self, other)
-        return _ge.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
             return _ge_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ge_Scalar(self, other)
+        return _ge.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58729,23 +58723,19 @@ _special_zeta = packet("aten::special_zeta")
 def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_zeta_default.table[ARRAYS]
+        except KeyError:
+            return _special_zeta_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
         return _special_zeta.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_default.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59001,23 +58991,19 @@ _xlogy = packet("aten::xlogy")
 def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _xlogy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _xlogy_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
         return _xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _xlogy_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59036,17 +59022,17 @@ _xlogy_ = packet("aten::xlogy_")
 # xlogy_: Tensor, Scalar_Other
 def xlogy_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return xlogy__Scalar_Other(self, other)
-        return _xlogy_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _xlogy__Tensor.table[ARRAYS]
         except KeyError:
             return _xlogy__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return xlogy__Scalar_Other(self, other)
+        return _xlogy_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59066,23 +59052,19 @@ _special_xlog1py = packet("aten::special_xlog1py")
 def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlog1py_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlog1py_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
         return _special_xlog1py.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59498,23 +59480,19 @@ _special_xlogy = packet("aten::special_xlogy")
 def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlogy_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlogy_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
         return _special_xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59565,17 +59543,17 @@ _true_divide = packet("aten::true_divide")
 # true_divide: Tensor, out, Scalar
 def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return true_divide_Scalar(self, other)
-        return _true_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide_Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return true_divide_Scalar(self, other)
+        return _true_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59594,17 +59572,17 @@ _true_divide_ = packet("aten::true_divide_")
 # true_divide_: Tensor, Scalar
 def true_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return true_divide__Scalar(self, other)
-        return _true_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return true_divide__Scalar(self, other)
+        return _true_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59643,17 +59621,17 @@ _multiply = packet("aten::multiply")
 # multiply: Tensor, out, Scalar
 def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return multiply_Scalar(self, other)
-        return _multiply.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply_Tensor.table[ARRAYS]
         except KeyError:
             return _multiply_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return multiply_Scalar(self, other)
+        return _multiply.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59672,17 +59650,17 @@ _multiply_ = packet("aten::multiply_")
 # multiply_: Tensor, Scalar
 def multiply_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return multiply__Scalar(self, other)
-        return _multiply_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply__Tensor.table[ARRAYS]
         except KeyError:
             return _multiply__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return multiply__Scalar(self, other)
+        return _multiply_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59701,19 +59679,25 @@ _subtract = packet("aten::subtract")
 # subtract: Tensor, out, Scalar
 def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract_Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return subtract_Scalar(self, other, alpha)
         return _subtract.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract_Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59732,19 +59716,24 @@ _subtract_ = packet("aten::subtract_")
 # subtract_: Tensor, Scalar
 def subtract_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract__Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return subtract__Scalar(self, other, alpha)
         return _subtract_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract__Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60063,17 +60052,17 @@ _not_equal = packet("aten::not_equal")
 # not_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return not_equal_Scalar(self, other)
-        return _not_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return not_equal_Scalar(self, other)
+        return _not_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60092,17 +60081,17 @@ _not_equal_ = packet("aten::not_equal_")
 # not_equal_: Scalar, Tensor
 def not_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return not_equal__Scalar(self, other)
-        return _not_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return not_equal__Scalar(self, other)
+        return _not_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60121,17 +60110,17 @@ _less = packet("aten::less")
 # less: Scalar, Scalar_out, Tensor, Tensor_out
 def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_Scalar(self, other)
-        return _less.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_Tensor.table[ARRAYS]
         except KeyError:
             return _less_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_Scalar(self, other)
+        return _less.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60150,17 +60139,17 @@ _less_ = packet("aten::less_")
 # less_: Scalar, Tensor
 def less_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less__Scalar(self, other)
-        return _less_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less__Tensor.table[ARRAYS]
         except KeyError:
             return _less__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less__Scalar(self, other)
+        return _less_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60179,17 +60168,17 @@ _less_equal = packet("aten::less_equal")
 # less_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_equal_Scalar(self, other)
-        return _less_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_equal_Scalar(self, other)
+        return _less_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60208,17 +60197,17 @@ _less_equal_ = packet("aten::less_equal_")
 # less_equal_: Scalar, Tensor
 def less_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less_equal__Scalar(self, other)
-        return _less_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less_equal__Scalar(self, other)
+        return _less_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60237,17 +60226,17 @@ _greater = packet("aten::greater")
 # greater: Scalar, Scalar_out, Tensor, Tensor_out
 def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_Scalar(self, other)
-        return _greater.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_Scalar(self, other)
+        return _greater.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60266,17 +60255,17 @@ _greater_ = packet("aten::greater_")
 # greater_: Scalar, Tensor
 def greater_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater__Scalar(self, other)
-        return _greater_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater__Tensor.table[ARRAYS]
         except KeyError:
             return _greater__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater__Scalar(self, other)
+        return _greater_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60295,17 +60284,17 @@ _greater_equal = packet("aten::greater_equal")
 # greater_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_equal_Scalar(self, other)
-        return _greater_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_equal_Scalar(self, other)
+        return _greater_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60324,17 +60313,17 @@ _greater_equal_ = packet("aten::greater_equal_")
 # greater_equal_: Scalar, Tensor
 def greater_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater_equal__Scalar(self, other)
-        return _greater_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater_equal__Scalar(self, other)
+        return _greater_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60353,17 +60342,17 @@ ___and__ = packet("aten::__and__")
 # __and__: Scalar, Tensor
 def __and__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __and___Scalar(self, other)
-        return ___and__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___and___Tensor.table[ARRAYS]
         except KeyError:
             return ___and___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __and___Scalar(self, other)
+        return ___and__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60382,17 +60371,17 @@ ___iand__ = packet("aten::__iand__")
 # __iand__: Scalar, Tensor
 def __iand__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __iand___Scalar(self, other)
-        return ___iand__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___iand___Tensor.table[ARRAYS]
         except KeyError:
             return ___iand___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __iand___Scalar(self, other)
+        return ___iand__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60411,17 +60400,17 @@ ___or__ = packet("aten::__or__")
 # __or__: Scalar, Tensor
 def __or__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __or___Scalar(self, other)
-        return ___or__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___or___Tensor.table[ARRAYS]
         except KeyError:
             return ___or___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __or___Scalar(self, other)
+        return ___or__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60440,17 +60429,17 @@ ___ior__ = packet("aten::__ior__")
 # __ior__: Scalar, Tensor
 def __ior__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ior___Scalar(self, other)
-        return ___ior__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ior___Tensor.table[ARRAYS]
         except KeyError:
             return ___ior___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ior___Scalar(self, other)
+        return ___ior__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60469,17 +60458,17 @@ ___xor__ = packet("aten::__xor__")
 # __xor__: Scalar, Tensor
 def __xor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __xor___Scalar(self, other)
-        return ___xor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___xor___Tensor.table[ARRAYS]
         except KeyError:
             return ___xor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __xor___Scalar(self, other)
+        return ___xor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60498,17 +60487,17 @@ ___ixor__ = packet("aten::__ixor__")
 # __ixor__: Scalar, Tensor
 def __ixor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ixor___Scalar(self, other)
-        return ___ixor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ixor___Tensor.table[ARRAYS]
         except KeyError:
             return ___ixor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ixor___Scalar(self, other)
+        return ___ixor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60526,6 +60515,12 @@ _sum = packet("aten::sum")
 
 # sum: default, dim_IntList, out, IntList_out
 def sum(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return sum_default(*args)
+        if 2 <= count <= 3:
+            return sum_dim_IntList(*args)
     return _sum.call(args, kwargs)
 
 
@@ -60536,6 +60531,12 @@ _prod = packet("aten::prod")
 
 # prod: default, dim_int, out, int_out
 def prod(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return prod_default(*args)
+        if 2 <= count <= 3:
+            return prod_dim_int(*args)
     return _prod.call(args, kwargs)
 
 
@@ -60546,6 +60547,12 @@ _mean = packet("aten::mean")
 
 # mean: default, dtype_out, dim, out
 def mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return mean_default(*args)
+        if 2 <= count <= 3:
+            return mean_dim(*args)
     return _mean.call(args, kwargs)
 
 
@@ -60559,7 +60566,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amax.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -60589,7 +60596,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amin.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -60616,6 +60623,12 @@ _any = packet("aten::any")
 
 # any: default, all_out, dim, dims, out, dims_out
 def any(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return any_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return any_dims(*args)
     return _any.call(args, kwargs)
 
 
@@ -60626,6 +60639,12 @@ _all = packet("aten::all")
 
 # all: default, all_out, dim, dims, out, dims_out
 def all(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return all_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return all_dims(*args)
     return _all.call(args, kwargs)
 
 
@@ -60696,6 +60715,14 @@ _max = packet("aten::max")
 
 # max: default, unary_out, dim, dim_max, other, out
 def max(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return max_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return max_dim(*args)
+        if count == 3:
+            return max_dim(*args)
     return _max.call(args, kwargs)
 
 
@@ -60706,6 +60733,14 @@ _min = packet("aten::min")
 
 # min: default, unary_out, dim, dim_min, other, out
 def min(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return min_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return min_dim(*args)
+        if count == 3:
+            return min_dim(*args)
     return _min.call(args, kwargs)
 
 
@@ -60716,6 +60751,12 @@ _var = packet("aten::var")
 
 # var: default, dim, out, correction, correction_out
 def var(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_dim(*args)
+        if 3 <= count <= 4:
+            return var_dim(*args)
     return _var.call(args, kwargs)
 
 
@@ -60726,6 +60767,12 @@ _std = packet("aten::std")
 
 # std: default, dim, out, correction, correction_out
 def std(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_dim(*args)
+        if 3 <= count <= 4:
+            return std_dim(*args)
     return _std.call(args, kwargs)
 
 
@@ -60746,7 +60793,7 @@ def nansum(
     if out is not None:
         return _nansum.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -60785,7 +60832,7 @@ def nanmean(
     if out is not None:
         return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -60816,6 +60863,14 @@ _count_nonzero = packet("aten::count_nonzero")
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return count_nonzero_default(*args)
+        if count == 2 and type(args[1]) is list:
+            return count_nonzero_dim_IntList(*args)
+        if count == 2 and type(args[1]) is int:
+            return count_nonzero_default(*args)
     return _count_nonzero.call(args, kwargs)
 
 
@@ -60829,7 +60884,7 @@ def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, 
     if out is not None:
         return _logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60865,7 +60920,7 @@ def special_logsumexp(
     if out is not None:
         return _special_logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60942,7 +60997,7 @@ def linalg_vector_norm(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -60971,6 +61026,12 @@ _norm = packet("aten::norm")
 
 # norm: Scalar, ScalarOpt_dtype, ScalarOpt_dim, ScalarOpt_dim_dtype, dtype_out, Scalar_out, ScalarOpt_dtype_out, out
 def norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 2:
+            return norm_Scalar(*args)
+        if 3 <= count <= 4:
+            return norm_ScalarOpt_dim(*args)
     return _norm.call(args, kwargs)
 
 
@@ -60984,7 +61045,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False
     if out is not None:
         return _frobenius_norm.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -61039,6 +61100,12 @@ _var_mean = packet("aten::var_mean")
 
 # var_mean: default, dim, correction, correction_out
 def var_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_mean_dim(*args)
+        if 3 <= count <= 4:
+            return var_mean_dim(*args)
     return _var_mean.call(args, kwargs)
 
 
@@ -61049,6 +61116,12 @@ _std_mean = packet("aten::std_mean")
 
 # std_mean: default, dim, correction, correction_out
 def std_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_mean_dim(*args)
+        if 3 <= count <= 4:
+            return std_mean_dim(*args)
     return _std_mean.call(args, kwargs)
 
 
@@ -61250,6 +61323,12 @@ _trapezoid = packet("aten::trapezoid")
 
 # trapezoid: x, dx
 def trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapezoid_dx(*args)
+        if count == 2:
+            return trapezoid_x(*args)
     return _trapezoid.call(args, kwargs)
 
 
@@ -61260,6 +61339,12 @@ _trapz = packet("aten::trapz")
 
 # trapz: x, dx
 def trapz(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapz_dx(*args)
+        if count == 2:
+            return trapz_x(*args)
     return _trapz.call(args, kwargs)
 
 
@@ -61270,6 +61355,12 @@ _cumulative_trapezoid = packet("aten::cumulative_trapezoid")
 
 # cumulative_trapezoid: x, dx
 def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return cumulative_trapezoid_dx(*args)
+        if count == 2:
+            return cumulative_trapezoid_x(*args)
     return _cumulative_trapezoid.call(args, kwargs)
 
 
@@ -61282,6 +61373,10 @@ _sort = packet("aten::sort")
 
 # sort: default, values, stable, values_stable
 def sort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return sort_default(*args)
     return _sort.call(args, kwargs)
 
 
@@ -61292,6 +61387,10 @@ _argsort = packet("aten::argsort")
 
 # argsort: default, stable, stable_out
 def argsort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return argsort_default(*args)
     return _argsort.call(args, kwargs)
 
 
@@ -61411,6 +61510,12 @@ _median = packet("aten::median")
 
 # median: default, dim, dim_values, out
 def median(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return median_default(*args)
+        if 2 <= count <= 3:
+            return median_dim(*args)
     return _median.call(args, kwargs)
 
 
@@ -61421,6 +61526,12 @@ _nanmedian = packet("aten::nanmedian")
 
 # nanmedian: default, dim, dim_values, out
 def nanmedian(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nanmedian_default(*args)
+        if 2 <= count <= 3:
+            return nanmedian_dim(*args)
     return _nanmedian.call(args, kwargs)
 
 
@@ -61477,7 +61588,7 @@ def quantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61520,7 +61631,7 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61574,7 +61685,7 @@ def searchsorted(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and (kind is float or kind is int):
             return searchsorted_Scalar(
                 sorted_sequence,
@@ -61636,7 +61747,20 @@ def bucketize(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(boundaries) is ndarray
+        and type(out_int32) is bool
+        and type(right) is bool
+        and active_modes() is None
+    ):
+        try:
+            kernel = _bucketize_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
+        return kernel(self, boundaries, out_int32, right)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
         return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
@@ -61645,12 +61769,6 @@ def bucketize(
     if type(right) is not bool:
         right = _bucketize_Tensor.convert(3, right)
     modes = active_modes()
-    if type(self) is ndarray and type(boundaries) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
-        return kernel(self, boundaries, out_int32, right)
     try:
         keys = self.keys | boundaries.keys
         if modes is not None:
@@ -61702,6 +61820,12 @@ _histogram = packet("aten::histogram")
 
 # histogram: bins_tensor, bins_tensor_out, bin_ct, bin_ct_out
 def histogram(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return histogram_bin_ct(*args)
+        if count == 2 and type(args[1]) is int:
+            return histogram_bin_ct(*args)
     return _histogram.call(args, kwargs)
 
 
@@ -62484,6 +62608,10 @@ _linalg_matrix_norm = packet("aten::linalg_matrix_norm")
 
 # linalg_matrix_norm: default, str_ord
 def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_matrix_norm_str_ord(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
 
@@ -62494,6 +62622,10 @@ _linalg_norm = packet("aten::linalg_norm")
 
 # linalg_norm: default, ord_str
 def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
 
@@ -62504,6 +62636,14 @@ _nuclear_norm = packet("aten::nuclear_norm")
 
 # nuclear_norm: default, dim
 def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nuclear_norm_default(*args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return nuclear_norm_dim(*args)
+        if count == 3:
+            return nuclear_norm_dim(*args)
     return _nuclear_norm.call(args, kwargs)
 
 
@@ -62514,6 +62654,10 @@ _linalg_cond = packet("aten::linalg_cond")
 
 # linalg_cond: default, p_str
 def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 
 
@@ -62564,6 +62708,10 @@ _view = packet("aten::view")
 def view(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_default(*args)
     return _view.call(args, kwargs)
 
 
@@ -62595,6 +62743,14 @@ _squeeze = packet("aten::squeeze")
 def squeeze(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_dims(*args)
     return _squeeze.call(args, kwargs)
 
 
@@ -62607,6 +62763,12 @@ _split = packet("aten::split")
 
 # split: Tensor, sizes
 def split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return split_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return split_sizes(*args)
     return _split.call(args, kwargs)
 
 
@@ -62634,7 +62796,19 @@ _narrow = packet("aten::narrow")
 # narrow: default, Tensor
 def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     kind = type(start)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(length) is int
+        and active_modes() is None
+    ):
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    if kind is not Tensor:
         if kind is int:
             return narrow_default(self, dim, start, length)
         return _narrow.call((self, dim, start, length), {})
@@ -62643,12 +62817,6 @@ def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     if type(length) is not int:
         length = _narrow_Tensor.convert(3, length)
     modes = active_modes()
-    if type(self) is ndarray and type(start) is ndarray and modes is None:
-        try:
-            kernel = _narrow_Tensor.table[ARRAYS]
-        except KeyError:
-            return _narrow_Tensor.call(self, dim, start, length)
-        return kernel(self, dim, start, length)
     try:
         keys = self.keys | start.keys
         if modes is not None:
@@ -62666,6 +62834,12 @@ _movedim = packet("aten::movedim")
 
 # movedim: int, intlist
 def movedim(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return movedim_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return movedim_intlist(*args)
     return _movedim.call(args, kwargs)
 
 
@@ -62676,6 +62850,12 @@ _moveaxis = packet("aten::moveaxis")
 
 # moveaxis: int, intlist
 def moveaxis(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return moveaxis_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return moveaxis_intlist(*args)
     return _moveaxis.call(args, kwargs)
 
 
@@ -62743,6 +62923,12 @@ _tensor_split = packet("aten::tensor_split")
 
 # tensor_split: sections, indices, tensor_indices_or_sections
 def tensor_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return tensor_split_sections(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return tensor_split_indices(*args)
     return _tensor_split.call(args, kwargs)
 
 
@@ -62755,6 +62941,12 @@ _hsplit = packet("aten::hsplit")
 def hsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return hsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return hsplit_array(*args)
     return _hsplit.call(args, kwargs)
 
 
@@ -62767,6 +62959,12 @@ _vsplit = packet("aten::vsplit")
 def vsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return vsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return vsplit_array(*args)
     return _vsplit.call(args, kwargs)
 
 
@@ -62779,6 +62977,12 @@ _dsplit = packet("aten::dsplit")
 def dsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return dsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return dsplit_array(*args)
     return _dsplit.call(args, kwargs)
 
 
@@ -62818,6 +63022,14 @@ _squeeze_ = packet("aten::squeeze_")
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze__dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze__dims(*args)
     return _squeeze_.call(args, kwargs)
 
 
@@ -62856,6 +63068,14 @@ _squeeze_copy = packet("aten::squeeze_copy")
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_copy_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_copy_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_copy_dims(*args)
     return _squeeze_copy.call(args, kwargs)
 
 
@@ -62881,6 +63101,10 @@ _view_copy = packet("aten::view_copy")
 def view_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_copy_default(*args)
     return _view_copy.call(args, kwargs)
 
 
@@ -62934,9 +63158,9 @@ def roll(
     if out is not None:
         return _roll.call((self, shifts, dims), {"out": out})
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63139,6 +63363,12 @@ _repeat_interleave = packet("aten::repeat_interleave")
 
 # repeat_interleave: Tensor, self_Tensor, self_int
 def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return repeat_interleave_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return repeat_interleave_self_int(*args)
     return _repeat_interleave.call(args, kwargs)
 
 
@@ -63345,6 +63575,10 @@ _meshgrid = packet("aten::meshgrid")
 
 # meshgrid: default, indexing
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return meshgrid_default(*args)
     return _meshgrid.call(args, kwargs)
 
 
@@ -63573,7 +63807,7 @@ def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor 
     if out is not None:
         return _reflection_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63657,7 +63891,7 @@ def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor
     if out is not None:
         return _replication_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64185,19 +64419,26 @@ _index_fill = packet("aten::index_fill")
 # index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return index_fill_int_Scalar(self, dim, index, value)
         return _index_fill.call((self, dim, index, value), {"out": out})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill_int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -64242,17 +64483,17 @@ _masked_fill = packet("aten::masked_fill")
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return masked_fill_Scalar(self, mask, value)
-        return _masked_fill.call((self, mask, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill_Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return masked_fill_Scalar(self, mask, value)
+        return _masked_fill.call((self, mask, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -64665,6 +64906,12 @@ __native_batch_norm_legit = packet("aten::_native_batch_norm_legit")
 
 # _native_batch_norm_legit: no_stats, no_stats_out, default
 def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 6:
+            return _native_batch_norm_legit_no_stats(*args)
+        if count == 8:
+            return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit.call(args, kwargs)
 
 
@@ -65567,6 +65814,12 @@ _conv1d = packet("aten::conv1d")
 
 # conv1d: default, padding
 def conv1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv1d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv1d_default(*args)
     return _conv1d.call(args, kwargs)
 
 
@@ -65577,6 +65830,12 @@ _conv2d = packet("aten::conv2d")
 
 # conv2d: default, padding
 def conv2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv2d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv2d_default(*args)
     return _conv2d.call(args, kwargs)
 
 
@@ -65587,6 +65846,12 @@ _conv3d = packet("aten::conv3d")
 
 # conv3d: default, padding
 def conv3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv3d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv3d_default(*args)
     return _conv3d.call(args, kwargs)
 
 
@@ -65618,11 +65883,11 @@ def im2col(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65663,11 +65928,11 @@ def col2im(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65710,9 +65975,9 @@ def max_pool2d_with_indices(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -65816,9 +66081,9 @@ def avg_pool2d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -65883,9 +66148,9 @@ def avg_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -66066,6 +66331,12 @@ _upsample_nearest1d = packet("aten::upsample_nearest1d")
 
 # upsample_nearest1d: default, vec, out
 def upsample_nearest1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest1d_default(*args)
     return _upsample_nearest1d.call(args, kwargs)
 
 
@@ -66076,6 +66347,14 @@ _upsample_nearest2d = packet("aten::upsample_nearest2d")
 
 # upsample_nearest2d: default, vec, out
 def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest2d_default(*args)
+        if count == 4:
+            return upsample_nearest2d_default(*args)
     return _upsample_nearest2d.call(args, kwargs)
 
 
@@ -66086,6 +66365,14 @@ _upsample_nearest3d = packet("aten::upsample_nearest3d")
 
 # upsample_nearest3d: default, vec, out
 def upsample_nearest3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest3d_default(*args)
+        if 4 <= count <= 5:
+            return upsample_nearest3d_default(*args)
     return _upsample_nearest3d.call(args, kwargs)
 
 
@@ -66096,6 +66383,12 @@ __upsample_nearest_exact1d = packet("aten::_upsample_nearest_exact1d")
 
 # _upsample_nearest_exact1d: default, vec, out
 def _upsample_nearest_exact1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d.call(args, kwargs)
 
 
@@ -66106,6 +66399,14 @@ __upsample_nearest_exact2d = packet("aten::_upsample_nearest_exact2d")
 
 # _upsample_nearest_exact2d: default, vec, out
 def _upsample_nearest_exact2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 4:
+            return _upsample_nearest_exact2d_default(*args)
     return __upsample_nearest_exact2d.call(args, kwargs)
 
 
@@ -66116,6 +66417,14 @@ __upsample_nearest_exact3d = packet("aten::_upsample_nearest_exact3d")
 
 # _upsample_nearest_exact3d: default, vec, out
 def _upsample_nearest_exact3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact3d_default(*args)
+        if 4 <= count <= 5:
+            return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d.call(args, kwargs)
 
 
@@ -66126,6 +66435,12 @@ _upsample_linear1d = packet("aten::upsample_linear1d")
 
 # upsample_linear1d: default, vec, out
 def upsample_linear1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_linear1d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_linear1d_default(*args)
     return _upsample_linear1d.call(args, kwargs)
 
 
@@ -66136,6 +66451,14 @@ _upsample_bilinear2d = packet("aten::upsample_bilinear2d")
 
 # upsample_bilinear2d: default, vec, out
 def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bilinear2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bilinear2d_default(*args)
+        if count == 5:
+            return upsample_bilinear2d_default(*args)
     return _upsample_bilinear2d.call(args, kwargs)
 
 
@@ -66146,6 +66469,14 @@ _upsample_trilinear3d = packet("aten::upsample_trilinear3d")
 
 # upsample_trilinear3d: default, vec, out
 def upsample_trilinear3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_trilinear3d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_trilinear3d_default(*args)
+        if 5 <= count <= 6:
+            return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d.call(args, kwargs)
 
 
@@ -66156,6 +66487,14 @@ _upsample_bicubic2d = packet("aten::upsample_bicubic2d")
 
 # upsample_bicubic2d: default, vec, out
 def upsample_bicubic2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bicubic2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bicubic2d_default(*args)
+        if count == 5:
+            return upsample_bicubic2d_default(*args)
     return _upsample_bicubic2d.call(args, kwargs)
 
 
@@ -66353,6 +66692,12 @@ _arange = packet("aten::arange")
 
 # arange: default, start, start_step, out, start_out
 def arange(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return arange_default(*args)
+        if count == 3:
+            return arange_start_step(*args)
     return _arange.call(args, kwargs)
 
 
@@ -66376,9 +66721,9 @@ def linspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
@@ -66443,6 +66788,12 @@ _eye = packet("aten::eye")
 
 # eye: default, m, out, m_out
 def eye(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return eye_default(*args)
+        if count == 2:
+            return eye_m(*args)
     return _eye.call(args, kwargs)
 
 
@@ -66467,9 +66818,9 @@ def logspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
@@ -66774,6 +67125,10 @@ _rand_like = packet("aten::rand_like")
 
 # rand_like: default, generator, out
 def rand_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_like_default(*args)
     return _rand_like.call(args, kwargs)
 
 
@@ -66784,6 +67139,10 @@ _randn_like = packet("aten::randn_like")
 
 # randn_like: default, generator, out
 def randn_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_like_default(*args)
     return _randn_like.call(args, kwargs)
 
 
@@ -66794,6 +67153,12 @@ _randint_like = packet("aten::randint_like")
 
 # randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
 def randint_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return randint_like_default(*args)
+        if count == 3:
+            return randint_like_low_dtype(*args)
     return _randint_like.call(args, kwargs)
 
 
@@ -66814,6 +67179,12 @@ _hann_window = packet("aten::hann_window")
 
 # hann_window: default, periodic
 def hann_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hann_window_default(*args)
+        if count == 2:
+            return hann_window_periodic(*args)
     return _hann_window.call(args, kwargs)
 
 
@@ -66824,6 +67195,16 @@ _hamming_window = packet("aten::hamming_window")
 
 # hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hamming_window_default(*args)
+        if count == 2:
+            return hamming_window_periodic(*args)
+        if count == 3:
+            return hamming_window_periodic_alpha(*args)
+        if count == 4:
+            return hamming_window_periodic_alpha_beta(*args)
     return _hamming_window.call(args, kwargs)
 
 
@@ -66834,6 +67215,12 @@ _bartlett_window = packet("aten::bartlett_window")
 
 # bartlett_window: default, periodic
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bartlett_window_default(*args)
+        if count == 2:
+            return bartlett_window_periodic(*args)
     return _bartlett_window.call(args, kwargs)
 
 
@@ -66844,6 +67231,12 @@ _blackman_window = packet("aten::blackman_window")
 
 # blackman_window: default, periodic
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return blackman_window_default(*args)
+        if count == 2:
+            return blackman_window_periodic(*args)
     return _blackman_window.call(args, kwargs)
 
 
@@ -66854,6 +67247,14 @@ _kaiser_window = packet("aten::kaiser_window")
 
 # kaiser_window: default, periodic, beta
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return kaiser_window_default(*args)
+        if count == 2:
+            return kaiser_window_periodic(*args)
+        if count == 3:
+            return kaiser_window_beta(*args)
     return _kaiser_window.call(args, kwargs)
 
 
@@ -66893,17 +67294,17 @@ _fill = packet("aten::fill")
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
 def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fill_Scalar(self, value)
-        return _fill.call((self, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
             return _fill_Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fill_Scalar(self, value)
+        return _fill.call((self, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
@@ -66985,6 +67386,12 @@ _to = packet("aten::to")
 
 # to: dtype_layout, device, dtype, other
 def to(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return to_dtype_layout(*args)
+        if count == 6:
+            return to_device(*args)
     return _to.call(args, kwargs)
 
 
@@ -67013,6 +67420,10 @@ _rand = packet("aten::rand")
 def rand(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_default(*args)
     return _rand.call(args, kwargs)
 
 
@@ -67025,6 +67436,10 @@ _randn = packet("aten::randn")
 def randn(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) is int:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_default(*args)
     return _randn.call(args, kwargs)
 
 
@@ -67035,6 +67450,12 @@ _randint = packet("aten::randint")
 
 # randint: default, generator, low, low_generator, out, generator_out, low_out, low_generator_out
 def randint(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return randint_default(*args)
+        if count == 3:
+            return randint_low(*args)
     return _randint.call(args, kwargs)
 
 
@@ -67045,6 +67466,10 @@ _randperm = packet("aten::randperm")
 
 # randperm: default, generator, out, generator_out
 def randperm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
     return _randperm.call(args, kwargs)
 
 
@@ -67070,6 +67495,12 @@ _normal = packet("aten::normal")
 # normal: out, Tensor_float, Tensor_float_out, float_Tensor, float_Tensor_out, Tensor_Tensor, Tensor_Tensor_out,
 #     float_float, float_float_out
 def normal(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return normal_Tensor_float(*args)
+        if count == 3:
+            return normal_float_float(*args)
     return _normal.call(args, kwargs)
 
 
@@ -67234,6 +67665,10 @@ _bernoulli = packet("aten::bernoulli")
 
 # bernoulli: default, p, float_out, Tensor, out, Tensor_out
 def bernoulli(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli_default(*args)
     return _bernoulli.call(args, kwargs)
 
 
@@ -67244,6 +67679,10 @@ _bernoulli_ = packet("aten::bernoulli_")
 
 # bernoulli_: float, Tensor
 def bernoulli_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli__float(*args)
     return _bernoulli_.call(args, kwargs)
 
 
@@ -67350,19 +67789,24 @@ _add_ = packet("aten::add_")
 # add_: Tensor, Scalar
 def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add__Tensor.table[ARRAYS]
+        except KeyError:
+            return _add__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add__Tensor.table[ARRAYS]
-        except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67381,19 +67825,24 @@ _sub_ = packet("aten::sub_")
 # sub_: Tensor, Scalar
 def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub__Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return sub__Scalar(self, other, alpha)
         return _sub_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub__Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67412,17 +67861,17 @@ _mul_ = packet("aten::mul_")
 # mul_: Tensor, Scalar
 def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return mul__Scalar(self, other)
-        return _mul_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
             return _mul__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return mul__Scalar(self, other)
+        return _mul_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67441,17 +67890,17 @@ _remainder_ = packet("aten::remainder_")
 # remainder_: Tensor, Scalar
 def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return remainder__Scalar(self, other)
-        return _remainder_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
             return _remainder__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return remainder__Scalar(self, other)
+        return _remainder_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67482,17 +67931,17 @@ _fmod_ = packet("aten::fmod_")
 # fmod_: Tensor, Scalar
 def fmod_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fmod__Scalar(self, other)
-        return _fmod_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod__Tensor.table[ARRAYS]
         except KeyError:
             return _fmod__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fmod__Scalar(self, other)
+        return _fmod_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67513,17 +67962,17 @@ _copysign_ = packet("aten::copysign_")
 # copysign_: Tensor, Scalar
 def copysign_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return copysign__Scalar(self, other)
-        return _copysign_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign__Tensor.table[ARRAYS]
         except KeyError:
             return _copysign__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return copysign__Scalar(self, other)
+        return _copysign_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67550,17 +67999,17 @@ _clamp_min_ = packet("aten::clamp_min_")
 # clamp_min_: default, Tensor
 def clamp_min_(self: Tensor, min: Tensor | Scalar) -> Tensor:
     kind = type(min)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_min__default(self, min)
-        return _clamp_min_.call((self, min), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min__Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_min__default(self, min)
+        return _clamp_min_.call((self, min), {})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -67579,17 +68028,17 @@ _clamp_max_ = packet("aten::clamp_max_")
 # clamp_max_: default, Tensor
 def clamp_max_(self: Tensor, max: Tensor | Scalar) -> Tensor:
     kind = type(max)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_max__default(self, max)
-        return _clamp_max_.call((self, max), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max__Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_max__default(self, max)
+        return _clamp_max_.call((self, max), {})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -67608,17 +68057,17 @@ _lerp_ = packet("aten::lerp_")
 # lerp_: Scalar, Tensor
 def lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     kind = type(weight)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lerp__Scalar(self, end, weight)
-        return _lerp_.call((self, end, weight), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp__Tensor.table[ARRAYS]
         except KeyError:
             return _lerp__Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lerp__Scalar(self, end, weight)
+        return _lerp_.call((self, end, weight), {})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -67678,6 +68127,10 @@ _round_ = packet("aten::round_")
 
 # round_: default, decimals
 def round_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
     return _round_.call(args, kwargs)
 
 
@@ -67729,17 +68182,17 @@ _bitwise_and_ = packet("aten::bitwise_and_")
 # bitwise_and_: Tensor, Scalar
 def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_and__Scalar(self, other)
-        return _bitwise_and_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_and__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_and__Scalar(self, other)
+        return _bitwise_and_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67758,17 +68211,17 @@ _bitwise_or_ = packet("aten::bitwise_or_")
 # bitwise_or_: Tensor, Scalar
 def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_or__Scalar(self, other)
-        return _bitwise_or_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_or__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_or__Scalar(self, other)
+        return _bitwise_or_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67787,17 +68240,17 @@ _bitwise_xor_ = packet("aten::bitwise_xor_")
 # bitwise_xor_: Tensor, Scalar
 def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_xor__Scalar(self, other)
-        return _bitwise_xor_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_xor__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_xor__Scalar(self, other)
+        return _bitwise_xor_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67816,17 +68269,17 @@ _bitwise_left_shift_ = packet("aten::bitwise_left_shift_")
 # bitwise_left_shift_: Tensor, Tensor_Scalar
 def bitwise_left_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_left_shift__Tensor_Scalar(self, other)
-        return _bitwise_left_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_left_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_left_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_left_shift__Tensor_Scalar(self, other)
+        return _bitwise_left_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67845,17 +68298,17 @@ _bitwise_right_shift_ = packet("aten::bitwise_right_shift_")
 # bitwise_right_shift_: Tensor, Tensor_Scalar
 def bitwise_right_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_right_shift__Tensor_Scalar(self, other)
-        return _bitwise_right_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_right_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_right_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_right_shift__Tensor_Scalar(self, other)
+        return _bitwise_right_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67874,17 +68327,17 @@ ___ilshift__ = packet("aten::__ilshift__")
 # __ilshift__: Tensor, Scalar
 def __ilshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ilshift___Scalar(self, other)
-        return ___ilshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ilshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___ilshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ilshift___Scalar(self, other)
+        return ___ilshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67903,17 +68356,17 @@ ___irshift__ = packet("aten::__irshift__")
 # __irshift__: Tensor, Scalar
 def __irshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __irshift___Scalar(self, other)
-        return ___irshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___irshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___irshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __irshift___Scalar(self, other)
+        return ___irshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67938,17 +68391,17 @@ _eq_ = packet("aten::eq_")
 # eq_: Tensor, Scalar
 def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return eq__Scalar(self, other)
-        return _eq_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
             return _eq__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return eq__Scalar(self, other)
+        return _eq_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67967,17 +68420,17 @@ _ne_ = packet("aten::ne_")
 # ne_: Tensor, Scalar
 def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ne__Scalar(self, other)
-        return _ne_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
             return _ne__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ne__Scalar(self, other)
+        return _ne_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67996,17 +68449,17 @@ _lt_ = packet("aten::lt_")
 # lt_: Tensor, Scalar
 def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lt__Scalar(self, other)
-        return _lt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
             return _lt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lt__Scalar(self, other)
+        return _lt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68025,17 +68478,17 @@ _le_ = packet("aten::le_")
 # le_: Tensor, Scalar
 def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return le__Scalar(self, other)
-        return _le_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
             return _le__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return le__Scalar(self, other)
+        return _le_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68054,17 +68507,17 @@ _gt_ = packet("aten::gt_")
 # gt_: Tensor, Scalar
 def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return gt__Scalar(self, other)
-        return _gt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
             return _gt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return gt__Scalar(self, other)
+        return _gt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68083,17 +68536,17 @@ _ge_ = packet("aten::ge_")
 # ge_: Tensor, Scalar
 def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ge__Scalar(self, other)
-        return _ge_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
             return _ge__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ge__Scalar(self, other)
+        return _ge_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68167,19 +68620,25 @@ _index_fill_ = packet("aten::index_fill_")
 # index_fill_: int_Scalar, int_Tensor
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return index_fill__int_Scalar(self, dim, index, value)
         return _index_fill_.call((self, dim, index, value), {})
     if type(dim) is not int:
         dim = _index_fill__int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill__int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill__int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -68200,17 +68659,17 @@ _masked_fill_ = packet("aten::masked_fill_")
 # masked_fill_: Scalar, Tensor
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return masked_fill__Scalar(self, mask, value)
-        return _masked_fill_.call((self, mask, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill__Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
+        return _masked_fill_.call((self, mask, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -68255,17 +68714,17 @@ _fill_ = packet("aten::fill_")
 # fill_: Scalar, Tensor
 def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fill__Scalar(self, value)
-        return _fill_.call((self, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
             return _fill__Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
+        return _fill_.call((self, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
