@@ -67406,6 +67406,12 @@ __assert_async = packet("aten::_assert_async")
 
 # _assert_async: default, msg
 def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return _assert_async_default(*args)
+        if count == 2:
+            return _assert_async_msg(*args)
     return __assert_async.call(args, kwargs)
 
 
