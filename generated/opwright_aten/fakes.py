@@ -3134,7 +3134,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -3148,7 +3148,7 @@ def tril_indices(
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -4204,7 +4204,7 @@ def empty_memory_format(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,

@@ -3445,21 +3445,26 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
     result0, result1 = uniqueness_kernels.unique_and_inverse(cp, self.array, sorted, return_inverse)
     return wrap(result0), wrap(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = uniqueness_kernels.unique(cp, self.array, sorted, return_inverse, return_counts)
     return wrap(result0), wrap(result1), wrap(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool,
@@ -3479,7 +3484,7 @@ def unique_dim(
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool,
     return_counts: bool,
@@ -3491,7 +3496,7 @@ def unique_consecutive(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool,
@@ -3554,7 +3559,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
     return wrap(bins_kernels.bincount(cp, self.array, weights_, minlength))
 
@@ -4371,7 +4376,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -4386,7 +4391,7 @@ def tril_indices(
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -5686,7 +5691,7 @@ def empty_memory_format(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,
