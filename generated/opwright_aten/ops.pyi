@@ -1691,6 +1691,15 @@ def quantile_scalar(
     *,
     interpolation: str = "linear",
 ) -> A: ...
+def quantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
 def nanquantile_default(
     self: A,
     q: A,
@@ -1715,6 +1724,15 @@ def nanquantile_scalar(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+def nanquantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 def _unique_default(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
 def _unique2_default(
@@ -4222,24 +4240,6 @@ def logcumsumexp_out(self: A, dim: int, *, out: A) -> A: ...
 def msort_out(self: A, *, out: A) -> A: ...
 def median_out(self: A, *, out: A) -> A: ...
 def nanmedian_out(self: A, *, out: A) -> A: ...
-def quantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
-def nanquantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
 def _unique_out(self: A, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A) -> tuple[A, A]: ...
 def _unique2_out(
     self: A,
@@ -11065,6 +11065,18 @@ class _quantile_scalar_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
+class _quantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
 class _nanquantile_default_operator(Operator):
     def __call__(
         _op,
@@ -11097,6 +11109,18 @@ class _nanquantile_scalar_operator(Operator):
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
+    ) -> A: ...
+
+class _nanquantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
     ) -> A: ...
 
 class __unique_default_operator(Operator):
@@ -15591,30 +15615,6 @@ class _median_out_operator(Operator):
 
 class _nanmedian_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
-
-class _quantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
-
-class _nanquantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
 
 class __unique_out_operator(Operator):
     def __call__(
