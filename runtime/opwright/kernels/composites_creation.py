@@ -101,7 +101,7 @@ def randint_like_below(
     from opwright.fake import is_fake
 
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    below = 1 if is_fake(high) else opwright.ops.aten.item(high)  # the bound of a fake tensor is not to be known
+    below: Any = 1 if is_fake(high) else opwright.ops.aten.item(high)  # the bound of a fake tensor is not to be known
     return opwright.ops.aten.random_(made, 0, int(below), generator=generator)
 
 
