@@ -5027,7 +5027,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.symmetric_eigenvalues("linalg.eigh", A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -5047,7 +5047,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.symmetric_eigenvalues("linalg.eigh", A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v

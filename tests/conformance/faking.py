@@ -9,10 +9,35 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.fake import FakeTensorMode
+from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
 from opwright.sizes import is_symbolic
 
 Call = tuple[list[Any], dict[str, Any]]
+
+# What only data can show, by what the error says: the operators whose real call may raise where the fake one passes.
+DATA_CHECKS = {
+    "an integer was divided by zero": "div divide floor_divide remainder fmod",
+    "is out of bounds for dimension": (
+        "index index_put index_select gather take take_along_dim put scatter scatter_add scatter_reduce "
+        "index_add index_reduce index_copy index_fill"
+    ),
+    "expected the source to have at least as many elements as the mask has ones": "masked_scatter",
+    "index out of range": "embedding embedding_renorm",
+    "sorter index out of range": "searchsorted",
+    "Class values must be": "one_hot",
+    "is out of bounds.": "nll_loss nll_loss_forward nll_loss2d nll_loss2d_forward nll_loss_nd cross_entropy_loss",
+    "target out of range": "multi_margin_loss",
+    "target is out of range": "multilabel_margin_loss multilabel_margin_loss_forward",
+    "all elements of input should be between 0 and 1": "binary_cross_entropy",
+    "expects p to be in [0, 1]": "bernoulli",
+    "invalid Poisson rate": "poisson",
+    "invalid multinomial distribution": "multinomial",
+    "probability tensor contains": "multinomial",
+    "is not finite": "histc histogram",
+    "repeats must not be negative": "repeat_interleave",
+    "repeats do not add up": "repeat_interleave",
+    "1-d non-negative integral inputs": "bincount",
+}
 
 
 def operator(name: str) -> Any:
@@ -100,3 +125,28 @@ def called_fake(function: Any, call: Call, mode: FakeTensorMode) -> tuple[Any, l
     with mode:
         result = called(function, fakes)
     return result, list(tensors_in([fakes[0], list(fakes[1].values())]))
+
+
+def fake_difference(name: str, call: Call, mode: FakeTensorMode) -> str | None:
+    """What makes the fake result of a call with tensors other than the real one, or the error; None where they agree,
+    or only data could tell."""
+    found, fakes = called_fake(operator(name), call, mode)
+    real = called(operator(name), call)
+    if isinstance(found, (DataDependentOutputError, DynamicOutputShapeError)):
+        return None
+    if isinstance(real, Exception) and isinstance(found, Exception):
+        return None if type(real) is type(found) else f"fake raises {found!r:.200}, real {real!r:.200}"
+    if isinstance(found, Exception):
+        return f"fake raises {type(found).__name__}: {str(found)[:300]}"
+    if isinstance(real, Exception):
+        return None if depends_on_data(name, real) else f"real raises {type(real).__name__}: {str(real)[:200]}"
+    mine, wanted = facts(found, fakes), facts(real, list(tensors_in([call[0], list(call[1].values())])))
+    return None if mine == wanted else f"fake {mine}, real {wanted}"
+
+
+def depends_on_data(name: str, error: Exception) -> bool:
+    """Whether an error of the real call is one that only data can show."""
+    base = name.partition(".")[0].removesuffix("_")
+    return isinstance(error, opwright.linalg.LinAlgError) or any(
+        said in str(error) and base in operators.split() for said, operators in DATA_CHECKS.items()
+    )

@@ -21,6 +21,7 @@ from opwright.rules.linear_algebra import (
     qr,
     solution,
     svd,
+    symmetric_eigenvalues,
 )
 from opwright.rules.losses import (
     binary_loss,
@@ -205,6 +206,7 @@ __all__ = [
     "sort",
     "stack",
     "svd",
+    "symmetric_eigenvalues",
     "taken",
     "topk",
     "trace",
