@@ -373,17 +373,14 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, min, max, accepts="bool integer floating"))
+    return fake(self.array.place, rules.clamped(self.array, min, max))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    return fake(
-        place_of(self.array, min_, max_),
-        rules.pointwise(self.array, min_, max_, accepts="bool integer floating"),
-    )
+    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2368,7 +2365,7 @@ def unique_dim_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = dynamic_kernels.unknown_slices(
+    result0, result1, result2 = dynamic_kernels.unknown_unique_slices(
         array_module,
         self.array,
         dim,
@@ -2883,7 +2880,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     place = A.array.place
-    plan0 = rules.symmetric_eigenvalues("linalg.eigh", A.array, UPLO)
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -2901,7 +2898,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.symmetric_eigenvalues("linalg.eigh", A.array, UPLO)
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -4878,14 +4875,14 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.target(out)
     return written(out)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
     return written(self)
 
@@ -4895,7 +4892,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.target(out)
     return written(out)
 
@@ -4905,7 +4902,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.inplace(self)
     return written(self)
 

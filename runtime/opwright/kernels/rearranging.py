@@ -57,7 +57,7 @@ def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
 
 
 def check_repeats(repeats: Array) -> None:
-    """RuntimeError unless the repeats of `repeat_interleave` are a vector of int32 or int64."""
+    """Raise RuntimeError unless the repeats are a vector of integers."""
     if repeats.ndim != 1:
         raise RuntimeError(f"repeat_interleave: expected a vector of repeats, but got {repeats.ndim} dimensions")
     if repeats.dtype.name not in ("int32", "int64"):

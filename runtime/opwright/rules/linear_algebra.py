@@ -37,15 +37,12 @@ def decomposed(
     return Plan(form, (A,))
 
 
-def symmetric_eigenvalues(operator: str, A: Any, UPLO: str) -> Plan:
-    """The real eigenvalues of symmetric or Hermitian matrices, of which one triangle is read.
-
-    Raises RuntimeError unless `UPLO` is L or U; else what `decomposed` raises.
-    """
-    found = decomposed(operator, A, "m", kind="real")
+def hermitian_values(A: Any, UPLO: str) -> Plan:
+    """Those of Hermitian matrices, of which one triangle is read. Raises RuntimeError unless `UPLO` names it."""
+    plan = decomposed("linalg.eigh", A, "m", kind="real")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return found
+    return plan
 
 
 def not_computed(operator: str, A: Any, *, square: bool = True) -> Plan:
