@@ -10,8 +10,8 @@ from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, VIEW
 from opwright.storage import Extra
 
 if TYPE_CHECKING:
-    from opwright.autograd.graph import Node
     from opwright.autograd.hooks import RemovableHandle
+    from opwright.autograd.nodes import Node
     from opwright.tensor import Tensor
 
 
@@ -30,7 +30,7 @@ class Differentiable:
         """Whether no recorded operator made this tensor."""
         if not self.requires_grad:
             return True
-        from opwright.autograd.graph import AccumulateGrad
+        from opwright.autograd.nodes import AccumulateGrad
 
         return type(self.edge) is AccumulateGrad
 
@@ -57,14 +57,14 @@ class Differentiable:
             self.edge = None
         elif self.edge is None:
             check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
-            from opwright.autograd import graph, modes
+            from opwright.autograd import modes, nodes
 
             if self.is_inference() and not modes.is_inference_mode_enabled():
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
             self.keys |= GRAD
-            self.edge = graph.AccumulateGrad(self)
+            self.edge = nodes.AccumulateGrad(self)
         return self  # type: ignore[no-any-return]
 
     def is_inference(self) -> bool:
@@ -78,7 +78,7 @@ class Differentiable:
         edge = self.edge
         if edge is None:
             return None
-        from opwright.autograd.graph import AccumulateGrad, node_of
+        from opwright.autograd.nodes import AccumulateGrad, node_of
 
         return None if type(edge) is AccumulateGrad else node_of(edge)
 

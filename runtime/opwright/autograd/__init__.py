@@ -7,7 +7,6 @@ from opwright.autograd import graph
 from opwright.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from opwright.autograd.differentiate import backward, grad
 from opwright.autograd.function import Function, once_differentiable
-from opwright.autograd.graph import Node
 from opwright.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -16,6 +15,7 @@ from opwright.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd.gradients import add, aten
-from opwright.autograd.graph import AccumulateGrad
 from opwright.autograd.modes import is_grad_enabled
+from opwright.autograd.nodes import AccumulateGrad
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.autograd.graph import Node, node_of
+from opwright.autograd.nodes import Node, node_of
 from opwright.devices import backend_of
 from opwright.dtypes import REDUCED
 from opwright.keys import ANOMALY, META

@@ -8,7 +8,7 @@ from typing import Any
 from opwright.autograd import engine
 from opwright.autograd.accumulate import add_to
 from opwright.autograd.gradients import ones_like, zeros
-from opwright.autograd.graph import AccumulateGrad, Edge
+from opwright.autograd.nodes import AccumulateGrad, Edge
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 

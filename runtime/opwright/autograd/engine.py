@@ -1,7 +1,7 @@
 """The engine: gradients from the roots of a graph to its leaves.
 
 A node runs when all that flows into it has arrived. Nodes are taken in descending order of `sequence`, which is such
-an order (`autograd.graph`): what waits is kept in a heap, and a chain never touches it. No recursion: a graph may be as
+an order (`autograd.nodes`): what waits is kept in a heap, and a chain never touches it. No recursion: a graph may be as
 deep as memory allows. Everything the engine knows of one backward pass is in its `_Pass`, so that threads, and a
 backward within a node's `apply`, run passes of their own.
 """
@@ -16,9 +16,9 @@ import numpy as np
 
 from opwright.autograd import anomaly
 from opwright.autograd.gradients import add, fit
-from opwright.autograd.graph import AccumulateGrad, Edge, MultipleOutputs, Node, node_of, number_of
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import with_recording, without_recording
+from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, node_of, number_of
 from opwright.state import active_modes, set_modes
 
 __all__ = ["run"]

@@ -8,9 +8,16 @@ from typing import Any
 
 from opwright.autograd import anomaly
 from opwright.autograd.gradients import fit, zeros
-from opwright.autograd.graph import Edge, MultipleOutputs, Node, next_sequence
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
-from opwright.autograd.recording import check_inplace, increment_version, mark_view, rebase_history, refresh
+from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence
+from opwright.autograd.recording import (
+    check_inplace,
+    check_writable,
+    increment_version,
+    mark_view,
+    rebase_history,
+    refresh,
+)
 from opwright.autograd.saved import Saved, save, save_result, unpack
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.keys import GRAD, VIEW
@@ -195,6 +202,7 @@ def _finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_reco
     for tensor in ctx._dirty:
         if is_recorded:
             _check_dirty_leaf(tensor)
+        check_writable(tensor)
         increment_version(tensor)
     if is_recorded:
         ctx.sequence = next_sequence()

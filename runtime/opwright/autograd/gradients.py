@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.graph import Edge, Node, node_of, number_of
+from opwright.autograd.nodes import Edge, Node, node_of, number_of
 from opwright.devices import Device
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.layouts import Shape
@@ -50,7 +50,7 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
     if not isinstance(grad, Tensor):
-        raise TypeError(f"{_where(node, index)} - expected a Tensor or None, but got {type(grad).__name__}")
+        raise RuntimeError(f"{_where(node, index)} - expected a Tensor or None, but got {type(grad).__name__}")
     shape, dtype, device = node_of(edge).output(number_of(edge))
     if grad.shape != shape:
         if not _expands(shape, grad.shape):

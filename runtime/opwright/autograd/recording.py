@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from opwright.autograd.graph import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
+from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.keys import GRAD, VIEW
@@ -21,8 +21,9 @@ from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "check_inplace", "edges_of", "increment_version", "mark_view", "rebase_history", "record", "record_several",
-    "refresh", "refreshing", "register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad",
+    "check_inplace", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history", "record",
+    "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook", "retain_grad",
+    "retains_grad",
 ]  # fmt: skip
 
 
@@ -104,20 +105,27 @@ def mark_view(view: Tensor, creation: str = "") -> Tensor:
     return view
 
 
-def increment_version(tensor: Tensor) -> None:
-    """Count a write to a tensor. Raises RuntimeError for an inference tensor outside of inference mode."""
-    check_writable(tensor)
-    if not is_inference(tensor.keys):
-        storage_of(tensor).version += 1
-
-
 def check_writable(tensor: Tensor) -> None:
-    """Raise RuntimeError for an inference tensor that would be written to outside of inference mode."""
+    """Raise RuntimeError for a tensor that no call may write to, recorded or not: an inference tensor outside of
+    inference mode; where calls are recorded, a view made where they were not, of a base that requires grad.
+    """
+    if tensor.keys & VIEW:
+        extra = tensor.extra
+        creation = getattr(extra, "creation", "")
+        base = None if extra is None else extra.base
+        if creation and base is not None and base.edge is not None and is_grad_enabled():
+            raise RuntimeError(_view_error(tensor, creation, "is being modified inplace"))
     if is_inference(tensor.keys) and not is_inference_mode_enabled():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
             "normal tensor before doing inplace update."
         )
+
+
+def increment_version(tensor: Tensor) -> None:
+    """Count a write to a tensor. Inference tensors have no count."""
+    if not is_inference(tensor.keys):
+        storage_of(tensor).version += 1
 
 
 def check_inplace(tensor: Tensor) -> None:

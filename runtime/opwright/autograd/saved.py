@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
 
-from opwright.autograd.graph import Edge, Node, node_of, number_of
 from opwright.autograd.modes import is_inference, no_grad
+from opwright.autograd.nodes import Edge, Node, node_of, number_of
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD
@@ -126,7 +126,7 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
 
 
 def _own_edge(node: Node, number: int) -> Edge:
-    from opwright.autograd.graph import MultipleOutputs
+    from opwright.autograd.nodes import MultipleOutputs
 
     return (node, number) if isinstance(node, MultipleOutputs) else node
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from opwright.autograd.gradients import aten
-from opwright.autograd.graph import Edge, Node
+from opwright.autograd.nodes import Edge, Node
 from opwright.errors import AutogradError
 from opwright.layouts import Shape, count, may_overlap_itself, span
 from opwright.tensor import Tensor
@@ -124,7 +124,7 @@ class WriteToView(Node):
     @classmethod
     def of(cls, view: Tensor, base: Tensor, fn: Node) -> WriteToView:
         """The node of a base after a write to this view."""
-        from opwright.autograd.graph import next_sequence
+        from opwright.autograd.nodes import next_sequence
 
         made = cls()
         first: Edge = base.edge

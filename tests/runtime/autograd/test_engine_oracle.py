@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from both import check, message  # noqa: E402
+from wrappers import recorded  # noqa: E402, F401
 
 pytestmark = pytest.mark.oracle
 

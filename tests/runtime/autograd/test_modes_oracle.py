@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from both import check, message  # noqa: E402
+from wrappers import recorded  # noqa: E402, F401
 
 import opwright  # noqa: E402
 from opwright.state import active_modes  # noqa: E402

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 import opwright
-from opwright.autograd.graph import MultipleOutputs, Node, next_sequence
+from opwright.autograd.nodes import MultipleOutputs, Node, next_sequence
 from opwright.autograd.recording import (
     check_inplace,
+    check_writable,
     edges_of,
     increment_version,
     mark_view,
@@ -233,6 +236,7 @@ def writing(below: Kernel) -> Kernel:
     """ADInplaceOrView, of operators that write their first argument."""
 
     def kernel(self: Tensor, *args: Any) -> Tensor:
+        check_writable(self)
         result: Tensor = below(self, *args)
         increment_version(self)
         return result
@@ -296,3 +300,10 @@ def installed() -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def recorded() -> Iterator[None]:
+    """For the tests of a module that imports this."""
+    with installed():
+        yield
