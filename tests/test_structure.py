@@ -34,6 +34,8 @@ FOLDERS = ["schemas", "codegen", "templates", "generated", "runtime", "tests", "
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
     rule structured_rules check groups variants autogen read
+    derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
+    derivatives
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """

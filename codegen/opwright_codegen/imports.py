@@ -32,6 +32,7 @@ _MODULES = {
     "opwright.returns": ("show_result",),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
+    "opwright.variants": ("write_out", "write_outs", "write_self"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))

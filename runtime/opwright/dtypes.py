@@ -240,9 +240,14 @@ def checked_scalar(value: complex, dtype: DType) -> Any:
     bool. Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.
     """
     wrapped = wrapped_scalar(value, dtype)
+    check_fits(value, dtype)
+    return wrapped
+
+
+def check_fits(value: complex, dtype: DType) -> None:
+    """Raise RuntimeError where `checked_scalar` does."""
     if not _fits(value, dtype):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(dtype)} without overflow")
-    return wrapped
 
 
 def _fits(value: complex, dtype: DType) -> bool:

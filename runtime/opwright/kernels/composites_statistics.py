@@ -9,7 +9,6 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
-from opwright.promotion import can_cast
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -200,57 +199,3 @@ def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
     if repeated:
         self = aten.sum(self, repeated, True)
     return aten.sum(self, list(range(missing))) if missing else self
-
-
-# Out variants
-
-
-def _written(result: Operand, out: Operand) -> Operand:
-    """`out`, of the shape and with the elements of a result. Raises RuntimeError where its dtype cannot hold them."""
-    if not can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"a result of {result.dtype} can't be cast to the desired output type {out.dtype}")
-    aten = opwright.ops.aten
-    if tuple(out.shape) != tuple(result.shape):
-        aten.resize_(out, list(result.shape))
-    return aten.copy_(out, result)
-
-
-def nanmean_out(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any, out: Operand) -> Operand:
-    """`nanmean`, written into `out`."""
-    return _written(nanmean(self, dim, keepdim, dtype), out)
-
-
-def frobenius_norm_out(self: Operand, dim: Sequence[int], keepdim: bool, out: Operand) -> Operand:
-    """`frobenius_norm`, written into `out`."""
-    return _written(frobenius_norm(self, dim, keepdim), out)
-
-
-def diff_out(self: Operand, n: int, dim: int, prepend: Operand | None, append: Operand | None, out: Operand) -> Operand:
-    """`diff`, written into `out`."""
-    return _written(diff(self, n, dim, prepend, append), out)
-
-
-def quantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`quantile`, written into `out`."""
-    return _written(quantile(self, q, dim, keepdim, interpolation), out)
-
-
-def nanquantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`nanquantile`, written into `out`."""
-    return _written(nanquantile(self, q, dim, keepdim, interpolation), out)
-
-
-def msort_out(self: Operand, out: Operand) -> Operand:
-    """`msort`, written into `out`."""
-    return _written(opwright.ops.aten.msort(self), out)
-
-
-def argsort_out(self: Operand, stable: bool, dim: int, descending: bool, out: Operand) -> Operand:
-    """`argsort`, written into `out`."""
-    aten = opwright.ops.aten
-    values = aten.new_empty(self, [0])
-    return aten.sort(self, stable=stable, dim=dim, descending=descending, values=values, indices=out)[1]
