@@ -13,11 +13,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -8448,7 +8448,7 @@ _special_softmax = declare(
 def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8483,7 +8483,7 @@ _special_log_softmax = declare(
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11761,7 +11761,7 @@ _sum_default = declare(
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11804,7 +11804,7 @@ def sum_dim_IntList(
         dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11837,7 +11837,7 @@ _prod_default = declare(
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11874,7 +11874,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         dim = _prod_dim_int.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11907,7 +11907,7 @@ _mean_default = declare(
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11940,7 +11940,7 @@ _mean_dtype_out = declare(
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -11983,7 +11983,7 @@ def mean_dim(
         dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13166,7 +13166,7 @@ def nansum_default(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13209,7 +13209,7 @@ def nanmean_default(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13260,7 +13260,7 @@ def nanmean_out(
         dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -13579,7 +13579,7 @@ def linalg_vector_norm_default(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13646,7 +13646,8 @@ _norm_ScalarOpt_dtype = declare(
 def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13727,7 +13728,8 @@ def norm_ScalarOpt_dim_dtype(
         dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13780,7 +13782,8 @@ def norm_dtype_out(
         dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
-    dtype = _norm_dtype_out.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_dtype_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -14180,7 +14183,7 @@ _cumsum_default = declare(
 def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -14215,7 +14218,7 @@ _cumprod_default = declare(
 def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20793,7 +20796,7 @@ def linalg_matrix_norm_default(
         dim = _linalg_matrix_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20849,7 +20852,7 @@ def linalg_matrix_norm_out(
         dim = _linalg_matrix_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -20902,7 +20905,7 @@ def linalg_matrix_norm_str_ord(
         dim = _linalg_matrix_norm_str_ord.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20958,7 +20961,7 @@ def linalg_matrix_norm_str_ord_out(
         dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -21010,7 +21013,7 @@ def linalg_norm_default(
         dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -21066,7 +21069,7 @@ def linalg_norm_out(
         dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -21118,7 +21121,7 @@ def linalg_norm_ord_str(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -21174,7 +21177,7 @@ def linalg_norm_ord_str_out(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -23567,7 +23570,8 @@ _view_dtype = declare(
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24045,7 +24049,7 @@ _resize_as_ = declare(
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(the_template) is ndarray and modes is None:
@@ -24725,7 +24729,8 @@ _view_copy_dtype = declare(
 
 # view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
 def view_copy_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_copy_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25950,17 +25955,17 @@ def tril_indices_default(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -26045,17 +26050,17 @@ def triu_indices_default(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -27760,7 +27765,7 @@ _softmax_int = declare(
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27794,7 +27799,7 @@ _log_softmax_int = declare(
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27828,7 +27833,7 @@ __safe_softmax = declare(
 def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __safe_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30091,7 +30096,7 @@ def rrelu(
         upper = _rrelu.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30143,7 +30148,7 @@ def rrelu_(
         upper = _rrelu_.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu_.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30197,7 +30202,7 @@ def rrelu_with_noise(
         upper = _rrelu_with_noise.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30251,7 +30256,7 @@ def rrelu_with_noise_(
         upper = _rrelu_with_noise_.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30305,7 +30310,7 @@ def rrelu_with_noise_functional(
         upper = _rrelu_with_noise_functional.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_functional.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_functional.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -34941,19 +34946,19 @@ def empty_memory_format(
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -34997,17 +35002,17 @@ def empty_strided_default(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -35084,17 +35089,17 @@ def zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -35136,17 +35141,17 @@ def ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -35190,17 +35195,17 @@ def full_default(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -35239,11 +35244,11 @@ def scalar_tensor_default(
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -35289,11 +35294,11 @@ def arange_default(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_default.convert(0, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_default.convert(4, pin_memory)
@@ -35343,11 +35348,11 @@ def arange_start(
         start = _arange_start.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _arange_start.convert(1, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start.convert(5, pin_memory)
@@ -35401,17 +35406,17 @@ def arange_start_step(
         end = _arange_start_step.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_step.convert(2, step)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start_step.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start_step.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start_step.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
@@ -35459,17 +35464,17 @@ def linspace_default(
         end = _linspace_default.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_default.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace_default.table[keys]
@@ -35507,11 +35512,11 @@ def eye_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _eye_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_default.convert(4, pin_memory)
@@ -35561,17 +35566,17 @@ def eye_m(
         n = _eye_m.convert(0, n)
     if type(m) is not int:
         m = _eye_m.convert(1, m)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_m.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_m.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_m.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_m.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
@@ -35615,11 +35620,11 @@ def linspace_Tensor_Tensor(
 ) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -35677,11 +35682,11 @@ def linspace_Tensor_Scalar(
         end = _linspace_Tensor_Scalar.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Scalar.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
@@ -35739,11 +35744,11 @@ def linspace_Scalar_Tensor(
         start = _linspace_Scalar_Tensor.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Scalar_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Scalar_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
@@ -35807,17 +35812,17 @@ def logspace_default(
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_default.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_default.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_default.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_default.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logspace_default.table[keys]
@@ -35865,11 +35870,11 @@ def logspace_Tensor_Tensor(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -35931,11 +35936,11 @@ def logspace_Tensor_Scalar(
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Scalar.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Scalar.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Scalar.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
@@ -35997,11 +36002,11 @@ def logspace_Scalar_Tensor(
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Scalar_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Scalar_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Scalar_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
@@ -36057,11 +36062,11 @@ def empty_permuted_default(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -36141,15 +36146,15 @@ def empty_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36199,15 +36204,15 @@ def zeros_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36257,15 +36262,15 @@ def ones_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36319,15 +36324,15 @@ def full_like_default(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36377,15 +36382,15 @@ def rand_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36435,15 +36440,15 @@ def randn_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36495,17 +36500,17 @@ def rand_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36557,17 +36562,17 @@ def randn_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36621,15 +36626,15 @@ def randint_like_default(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_default.convert(1, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36681,15 +36686,15 @@ def randint_like_Tensor(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36747,15 +36752,15 @@ def randint_like_low_dtype(
         low = _randint_like_low_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype.convert(2, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_dtype.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_dtype.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_dtype.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36811,17 +36816,17 @@ def randint_like_generator(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36875,17 +36880,17 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36964,17 +36969,17 @@ def randint_like_low_generator_dtype(
         low = _randint_like_low_generator_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_generator_dtype.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_generator_dtype.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_generator_dtype.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37048,11 +37053,11 @@ def new_empty_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -37110,11 +37115,11 @@ def new_empty_strided_default(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -37170,11 +37175,11 @@ def new_zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -37230,11 +37235,11 @@ def new_ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -37292,11 +37297,11 @@ def new_full_default(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -37348,11 +37353,11 @@ def hann_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_default.convert(4, pin_memory)
@@ -37402,11 +37407,11 @@ def hann_window_periodic(
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_periodic.convert(5, pin_memory)
@@ -37452,11 +37457,11 @@ def hamming_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_default.convert(4, pin_memory)
@@ -37506,11 +37511,11 @@ def hamming_window_periodic(
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic.convert(5, pin_memory)
@@ -37564,11 +37569,11 @@ def hamming_window_periodic_alpha(
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
@@ -37626,17 +37631,17 @@ def hamming_window_periodic_alpha_beta(
         alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha_beta.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hamming_window_periodic_alpha_beta.table[keys]
@@ -37732,11 +37737,11 @@ def bartlett_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_default.convert(4, pin_memory)
@@ -37786,17 +37791,17 @@ def bartlett_window_periodic(
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bartlett_window_periodic.table[keys]
@@ -37871,11 +37876,11 @@ def blackman_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_default.convert(4, pin_memory)
@@ -37925,17 +37930,17 @@ def blackman_window_periodic(
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _blackman_window_periodic.table[keys]
@@ -38010,11 +38015,11 @@ def kaiser_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_default.convert(4, pin_memory)
@@ -38064,11 +38069,11 @@ def kaiser_window_periodic(
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
@@ -38122,17 +38127,17 @@ def kaiser_window_beta(
         periodic = _kaiser_window_beta.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_beta.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_beta.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _kaiser_window_beta.table[keys]
@@ -38196,7 +38201,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_out.convert(1, memory_format)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38548,7 +38553,7 @@ _empty_like_out = declare(
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38581,7 +38586,7 @@ _zeros_like_out = declare(
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38614,7 +38619,7 @@ _ones_like_out = declare(
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38771,7 +38776,7 @@ _clone_default = declare(
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38868,7 +38873,8 @@ _contiguous = declare(
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-    memory_format = _contiguous.convert(1, memory_format)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -38904,7 +38910,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38956,17 +38962,17 @@ def _to_copy_default(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39020,11 +39026,11 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _to_dtype_layout.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _to_dtype_layout.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _to_dtype_layout.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _to_dtype_layout.convert(4, pin_memory)
@@ -39032,7 +39038,7 @@ def to_dtype_layout(
         non_blocking = _to_dtype_layout.convert(5, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype_layout.convert(6, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39080,13 +39086,15 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    device = _to_device.convert(1, device)
-    dtype = _to_device.convert(2, dtype)
+    if type(device) is not Device:
+        device = _to_device.convert(1, device)
+    if not is_dtype(dtype):
+        dtype = _to_device.convert(2, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_device.convert(3, non_blocking)
     if type(copy) is not bool:
         copy = _to_device.convert(4, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39132,12 +39140,13 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    dtype = _to_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _to_dtype.convert(1, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_dtype.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39187,7 +39196,7 @@ def to_other(
         non_blocking = _to_other.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_other.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
@@ -39391,11 +39400,11 @@ def rand_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_default.convert(4, pin_memory)
@@ -39445,13 +39454,13 @@ def rand_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_generator.convert(5, pin_memory)
@@ -39499,11 +39508,11 @@ def randn_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_default.convert(4, pin_memory)
@@ -39553,13 +39562,13 @@ def randn_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_generator.convert(5, pin_memory)
@@ -39609,11 +39618,11 @@ def randint_default(
         high = _randint_default.convert(0, high)
     if not is_int_list(size):
         size = _randint_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_default.convert(5, pin_memory)
@@ -39665,13 +39674,13 @@ def randint_generator(
         high = _randint_generator.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_generator.convert(6, pin_memory)
@@ -39725,11 +39734,11 @@ def randint_low(
         high = _randint_low.convert(1, high)
     if not is_int_list(size):
         size = _randint_low.convert(2, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low.convert(6, pin_memory)
@@ -39785,13 +39794,13 @@ def randint_low_generator(
         high = _randint_low_generator.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low_generator.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low_generator.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low_generator.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low_generator.convert(7, pin_memory)
@@ -39836,11 +39845,11 @@ def randperm_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_default.convert(4, pin_memory)
@@ -39888,19 +39897,19 @@ def randperm_generator(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_generator.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
@@ -39962,7 +39971,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40034,7 +40043,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40106,7 +40115,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         high = _randint_generator_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator_out.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator_out.convert(2, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40190,7 +40199,7 @@ def randint_low_generator_out(
         high = _randint_low_generator_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40258,7 +40267,7 @@ _randperm_generator_out = declare(
 def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator_out.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40320,7 +40329,7 @@ def normal_functional(
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
         std = _normal_functional.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40357,7 +40366,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
         std = _normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40407,7 +40416,7 @@ def normal_out(
         mean = _normal_out.convert(1, mean)
     if type(std) is not float:
         std = _normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -40442,7 +40451,7 @@ _normal_Tensor_float = declare(
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and modes is None:
@@ -40483,7 +40492,7 @@ def normal_Tensor_float_out(
 ) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float_out.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(out) is ndarray and modes is None:
@@ -40518,7 +40527,7 @@ _normal_float_Tensor = declare(
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and modes is None:
@@ -40553,7 +40562,7 @@ _normal_float_Tensor_out = declare(
 def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor_out.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40586,7 +40595,7 @@ _normal_Tensor_Tensor = declare(
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and modes is None:
@@ -40619,7 +40628,7 @@ _normal_Tensor_Tensor_out = declare(
 
 # normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40679,13 +40688,13 @@ def normal_float_float(
         std = _normal_float_float.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _normal_float_float.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _normal_float_float.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _normal_float_float.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _normal_float_float.convert(7, pin_memory)
@@ -40728,7 +40737,7 @@ def normal_float_float_out(
         std = _normal_float_float_out.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40763,7 +40772,7 @@ _exponential_default = declare(
 def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40798,7 +40807,7 @@ _geometric_default = declare(
 def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40841,7 +40850,7 @@ def cauchy_default(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40884,7 +40893,7 @@ def log_normal_default(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40938,7 +40947,7 @@ _random_to = declare(
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random_to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40971,7 +40980,7 @@ _random_default = declare(
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41004,7 +41013,7 @@ _bernoulli_default = declare(
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41039,7 +41048,7 @@ _bernoulli_p = declare(
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_p.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41074,7 +41083,7 @@ _bernoulli__float = declare(
 def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli__float.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41109,7 +41118,7 @@ _bernoulli_float_out = declare(
 def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_float_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_float_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -41142,7 +41151,7 @@ _bernoulli_Tensor = declare(
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -41174,7 +41183,7 @@ _poisson_default = declare(
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41206,7 +41215,7 @@ _binomial_default = declare(
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -41249,7 +41258,7 @@ def multinomial_default(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -49675,7 +49684,7 @@ _sum_out = declare(
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49725,7 +49734,7 @@ def sum_IntList_out(
         dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_IntList_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49758,7 +49767,7 @@ _prod_out = declare(
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49802,7 +49811,7 @@ def prod_int_out(
         dim = _prod_int_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_int_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_int_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49852,7 +49861,7 @@ def mean_out(
         dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50284,7 +50293,7 @@ def nansum_out(
         dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50443,7 +50452,7 @@ def linalg_vector_norm_out(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50511,7 +50520,8 @@ _norm_ScalarOpt_dtype_out = declare(
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50690,7 +50700,7 @@ _cumsum_out = declare(
 def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50725,7 +50735,7 @@ _cumsum_ = declare(
 def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -50760,7 +50770,7 @@ _cumprod_out = declare(
 def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50795,7 +50805,7 @@ _cumprod_ = declare(
 def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -53593,7 +53603,8 @@ _view_copy_dtype_out = declare(
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
-    dtype = _view_copy_dtype_out.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -56072,7 +56083,7 @@ _softmax_int_out = declare(
 def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -56107,7 +56118,7 @@ _log_softmax_int_out = declare(
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59241,7 +59252,7 @@ def full_like_out(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59274,7 +59285,7 @@ _rand_like_out = declare(
 
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59307,7 +59318,7 @@ _randn_like_out = declare(
 
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59347,9 +59358,9 @@ def rand_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59389,9 +59400,9 @@ def randn_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59426,7 +59437,7 @@ _randint_like_out = declare(
 def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if type(high) is not int:
         high = _randint_like_out.convert(1, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59465,7 +59476,7 @@ def randint_like_Tensor_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59516,7 +59527,7 @@ def randint_like_low_dtype_out(
         low = _randint_like_low_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype_out.convert(2, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59566,9 +59577,9 @@ def randint_like_generator_out(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator_out.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59616,9 +59627,9 @@ def randint_like_Tensor_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59672,9 +59683,9 @@ def randint_like_low_generator_dtype_out(
         low = _randint_like_low_generator_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype_out.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype_out.convert(3, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60441,7 +60452,7 @@ _clone_out = declare(
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60482,7 +60493,7 @@ def _to_copy_out(
 ) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_out.convert(1, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60561,7 +60572,7 @@ _exponential_out = declare(
 def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_out.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60596,7 +60607,7 @@ _exponential_ = declare(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60631,7 +60642,7 @@ _geometric_out = declare(
 def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _geometric_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60666,7 +60677,7 @@ _geometric_ = declare(
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60716,7 +60727,7 @@ def cauchy_out(
         median = _cauchy_out.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_out.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60753,7 +60764,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60803,7 +60814,7 @@ def log_normal_out(
         mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60840,7 +60851,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60913,7 +60924,7 @@ _random_to_out = declare(
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(to) is not int:
         to = _random_to_out.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60948,7 +60959,7 @@ _random__to = declare(
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random__to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60981,7 +60992,7 @@ _random_out = declare(
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61014,7 +61025,7 @@ _random__default = declare(
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -61047,7 +61058,7 @@ _bernoulli_out = declare(
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61080,7 +61091,7 @@ _bernoulli_Tensor_out = declare(
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
@@ -61113,7 +61124,7 @@ _bernoulli__Tensor = declare(
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -61146,7 +61157,7 @@ _poisson_out = declare(
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61179,7 +61190,7 @@ _binomial_out = declare(
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_out.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
@@ -61231,7 +61242,7 @@ def multinomial_out(
         num_samples = _multinomial_out.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_out.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -66370,7 +66381,7 @@ def nansum(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66409,7 +66420,7 @@ def nanmean(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66574,7 +66585,7 @@ def linalg_vector_norm(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66710,7 +66721,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         return _cumsum.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66740,7 +66751,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         return _cumprod.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -70645,17 +70656,17 @@ def tril_indices(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -70692,17 +70703,17 @@ def triu_indices(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -71760,7 +71771,7 @@ def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tens
         return _softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -71790,7 +71801,7 @@ def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: 
         return _log_softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74309,19 +74320,19 @@ def empty(
         )
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -74355,17 +74366,17 @@ def empty_strided(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -74398,17 +74409,17 @@ def zeros(
         )
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -74441,17 +74452,17 @@ def ones(
         )
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -74485,17 +74496,17 @@ def full(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -74526,11 +74537,11 @@ def scalar_tensor(
         )
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -74614,11 +74625,11 @@ def linspace(
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -74725,11 +74736,11 @@ def logspace(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -74778,11 +74789,11 @@ def empty_permuted(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -74827,15 +74838,15 @@ def empty_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74882,15 +74893,15 @@ def zeros_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74937,15 +74948,15 @@ def ones_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74995,15 +75006,15 @@ def full_like(
         )
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75092,11 +75103,11 @@ def new_empty(
         )
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -75143,11 +75154,11 @@ def new_empty_strided(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -75193,11 +75204,11 @@ def new_zeros(
         )
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -75243,11 +75254,11 @@ def new_ones(
         )
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -75294,11 +75305,11 @@ def new_full(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -75498,7 +75509,7 @@ _clone = packet("aten::clone")
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
         return _clone.call((self,), {"memory_format": memory_format, "out": out})
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75555,17 +75566,17 @@ def _to_copy(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75732,7 +75743,7 @@ def exponential(
         return _exponential.call((self, lambd), {"generator": generator, "out": out})
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75762,7 +75773,7 @@ def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out
         return _geometric.call((self, p), {"generator": generator, "out": out})
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75801,7 +75812,7 @@ def cauchy(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75840,7 +75851,7 @@ def log_normal(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75906,7 +75917,7 @@ _poisson = packet("aten::poisson")
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _poisson.call((self, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75934,7 +75945,7 @@ _binomial = packet("aten::binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _binomial.call((count, prob, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -75973,7 +75984,7 @@ def multinomial(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
