@@ -17,7 +17,7 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
-    "opwright.conversion": ("is_int_list",),
+    "opwright.conversion": ("is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
     "opwright.dispatcher": ("Operator", "declare"),
     "opwright.dtypes": ("DType",),
@@ -25,13 +25,14 @@ _MODULES = {
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"),
     "opwright.generator": ("Generator",),
-    "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
+    "opwright.keys": ("ARRAYS", "DENSE_CPU", "DENSE_CUDA"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
     "opwright.results": ("new_result",),
     "opwright.returns": ("show_result",),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
+    "opwright.variants": ("write_out", "write_outs", "write_self"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))

@@ -192,26 +192,13 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(
-            self.array,
-            other.array,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(place_of(self.array, other.array), rules.divided(self.array, other.array, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.inplace(self)
     return written(self)
 
@@ -219,27 +206,14 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.target(out)
     return written(out)
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    return fake(
-        self.array.place,
-        rules.pointwise(
-            self.array,
-            other,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(self.array.place, rules.divided(self.array, other, rounding_mode))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
@@ -399,17 +373,14 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, min, max, accepts="bool integer floating"))
+    return fake(self.array.place, rules.clamped(self.array, min, max))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    return fake(
-        place_of(self.array, min_, max_),
-        rules.pointwise(self.array, min_, max_, accepts="bool integer floating"),
-    )
+    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
@@ -699,7 +670,13 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex"),
+        rules.pointwise_with(
+            self.array,
+            tensor1.array,
+            tensor2.array,
+            numbers=(value,),
+            accepts="integer floating complex",
+        ),
     )
 
 
@@ -707,7 +684,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex"),
+        rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex"),
     )
 
 
@@ -1239,7 +1216,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.gelu(self.array, approximate))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -1724,7 +1701,7 @@ def digamma_default(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+    return fake(self.array.place, rules.polygamma(n, self.array))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -2355,6 +2332,86 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     return written(values), written(indices)
 
 
+# _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
+    return wrap(result0), wrap(result1)
+
+
+# _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
+#     Tensor)
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique(
+        array_module,
+        self.array,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
+#     (Tensor, Tensor, Tensor)
+def unique_dim_default(
+    self: Tensor,
+    dim: int,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique_slices(
+        array_module,
+        self.array,
+        dim,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
+#     Tensor, Tensor)
+def unique_consecutive_default(
+    self: Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbours(
+        array_module,
+        self.array,
+        return_inverse,
+        return_counts,
+        dim,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
+#     Tensor, Tensor)
+def unique_dim_consecutive_default(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbour_slices(
+        array_module,
+        self.array,
+        dim,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Tensor(
@@ -2399,9 +2456,15 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
     return fake(boundaries.array.place, rules.bucketize(self, boundaries.array, out_int32))
 
 
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    weights_ = None if weights is None else weights.array
+    return wrap(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
+
+
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.histc(self.array, bins))
+    return fake(self.array.place, rules.histc(self.array, bins, min, max))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -2444,7 +2507,7 @@ def histogram_bin_ct(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place = place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     return fake(place, plan0), fake(place, plan1)
 
@@ -2462,7 +2525,7 @@ def histogram_bin_ct_out(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     plan0.target(hist)
     plan1.target(bin_edges)
@@ -2817,7 +2880,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     place = A.array.place
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -2835,7 +2898,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -3055,6 +3118,11 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     return fake(self.array.place, rules.repeated(self.array, repeats))
 
 
+# repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
+def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
+    return wrap(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
+
+
 # block_diag(Tensor[] tensors) -> Tensor
 def block_diag_default(tensors: list[Tensor]) -> Tensor:
     tensors_ = [item.array for item in tensors]
@@ -3068,7 +3136,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -3082,7 +3150,7 @@ def tril_indices(
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -3096,22 +3164,22 @@ def triu_indices(
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.slice_overlaid(self.array, src.array, dim, start, end, step))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.selection_overlaid(self.array, src.array, dim, index))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    return fake(self.array.place, rules.padded(self.array, pad))
+    return fake(self.array.place, rules.padded(self.array, pad, value=value))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -3165,7 +3233,10 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    return fake(place_of_first(self.array, *indices_, values.array), rules.overwritten(self.array, may_overlap=True))
+    return fake(
+        place_of_first(self.array, *indices_, values.array),
+        rules.put_at(self.array, indices=indices_, values=values.array),
+    )
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
@@ -3195,7 +3266,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array))
+    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array, value=value))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
@@ -3210,7 +3281,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     return fake(
         place_of(self.array, index.array),
-        rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply"),
+        rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply"),
     )
 
 
@@ -3231,7 +3302,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, index.array, source.array),
-        rules.index_written("index_add", self.array, dim, index.array, source.array),
+        rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha),
     )
 
 
@@ -3289,12 +3360,12 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array, value=value))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array, value=value.array))
 
 
 # nonzero(Tensor self) -> Tensor
@@ -3472,7 +3543,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.celu(self.array, alpha))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -3496,7 +3567,7 @@ def rrelu_with_noise_functional(
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
     place = place_of(self.array, noise.array)
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     return fake(place, plan0), fake(place, plan1)
 
@@ -3525,7 +3596,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.hardtanh(self.array, min_val, max_val))
 
 
 # hardsigmoid(Tensor self) -> Tensor
@@ -3545,12 +3616,15 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.softshrink(self.array, lambd))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(
+        self.array.place,
+        rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating"),
+    )
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
@@ -3565,12 +3639,12 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.smooth_l1_loss(self.array, target_.array, reduction, beta))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss_like_self(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.huber_loss(self.array, target_.array, reduction, delta))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -4132,7 +4206,7 @@ def empty_memory_format(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,
@@ -4293,17 +4367,17 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return fake(place_of_first(self.array, src.array), rules.overwritten(self.array))
+    return fake(place_of_first(self.array, src.array), rules.copied(self.array, src=src.array))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, may_overlap=True))
+    return fake(self.array.place, rules.filled(self.array, value=value))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, value.array), rules.overwritten(self.array))
+    return fake(place_of(self.array, value.array), rules.filled(self.array, value=value.array))
 
 
 # zero(Tensor self) -> Tensor
@@ -4314,6 +4388,16 @@ def zero_default(self: Tensor) -> Tensor:
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array, assert_msg)
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
@@ -4332,61 +4416,61 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty([n], dtype=dtype, device=device))
+    return new_fake(rules.permutation(n, dtype=dtype, device=device))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.uniform(self.array, from_, to))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.normal(self.array, std))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.inplace(self)
     return written(self)
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.target(out)
     return written(out)
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "exponential_", "lambda", lambd))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.geometric(self.array, p))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "cauchy_", "sigma", sigma))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "log_normal_", "std", std))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, from_, to))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, 0, to))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -4401,19 +4485,19 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.bernoulli(self.array, p))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.target(out)
     return written(out)
 
@@ -4671,24 +4755,14 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.target(out)
     return written(out)
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.inplace(self)
     return written(self)
 
@@ -4801,14 +4875,14 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.target(out)
     return written(out)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
     return written(self)
 
@@ -4818,7 +4892,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.target(out)
     return written(out)
 
@@ -4828,7 +4902,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.inplace(self)
     return written(self)
 
@@ -5236,7 +5310,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.target(out)
     return written(out)
 
@@ -5244,7 +5324,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.inplace(self)
     return written(self)
 
@@ -5252,7 +5338,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.target(out)
     return written(out)
 
@@ -5260,7 +5346,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.inplace(self)
     return written(self)
 
@@ -6099,14 +6185,14 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.target(out)
     return written(out)
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.inplace(self)
     return written(self)
 
@@ -7003,7 +7089,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     plan.target(out)
     return written(out)
 
@@ -7445,7 +7531,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     plan.target(out)
     return written(out)
 
@@ -7723,7 +7809,7 @@ def slice_scatter_out(
     out: Tensor,
 ) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     plan.target(out)
     return written(out)
 
@@ -7731,7 +7817,7 @@ def slice_scatter_out(
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     plan.target(out)
     return written(out)
 
@@ -7739,14 +7825,14 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     plan.target(out)
     return written(out)
 
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     plan.target(out)
     return written(out)
 
@@ -7824,7 +7910,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.target(out)
     return written(out)
 
@@ -7833,7 +7919,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.inplace(self)
     return written(self)
 
@@ -7897,7 +7983,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -7905,7 +7991,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -7930,7 +8016,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.target(out)
     return written(out)
 
@@ -7938,7 +8024,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.inplace(self)
     return written(self)
 
@@ -7988,7 +8074,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.target(out)
     return written(out)
 
@@ -7996,7 +8082,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8110,7 +8196,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -8118,7 +8204,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8126,7 +8212,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8134,7 +8220,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.inplace(self)
     return written(self)
 
@@ -8324,14 +8410,14 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.target(out)
     return written(out)
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8359,14 +8445,14 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.target(out)
     return written(out)
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.inplace(self)
     return written(self)
 
@@ -8408,21 +8494,21 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     plan.target(out)
     return written(out)
 
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.target(out)
     return written(out)
 
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.inplace(self)
     return written(self)
 
@@ -8445,7 +8531,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     plan.target(out)
     return written(out)
 
@@ -8453,7 +8539,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     plan.target(out)
     return written(out)
 
@@ -8759,7 +8845,7 @@ def upsample_bicubic2d_out(
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.target(out)
     return written(out)
 
@@ -8767,21 +8853,21 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.inplace(self)
     return written(self)
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.target(out)
     return written(out)
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8789,7 +8875,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8797,7 +8883,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.inplace(self)
     return written(self)
 
@@ -8825,98 +8911,98 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.target(out)
     return written(out)
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.inplace(self)
     return written(self)
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.target(out)
     return written(out)
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.target(out)
     return written(out)
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.inplace(self)
     return written(self)
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.target(out)
     return written(out)
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.inplace(self)
     return written(self)
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.target(out)
     return written(out)
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.inplace(self)
     return written(self)
 

@@ -455,24 +455,14 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -481,12 +471,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -495,12 +480,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
 
@@ -729,7 +709,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
@@ -738,7 +718,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
@@ -1288,14 +1268,20 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     return new_result(plan, arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value))
 
@@ -2645,7 +2631,7 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     return new_result(plan, arithmetic_kernels.gelu(np, self_, approximate))
 
@@ -3623,7 +3609,7 @@ def digamma_default(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
     return new_result(plan, gamma_kernels.polygamma(np, n, self_))
 
@@ -4419,21 +4405,26 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
     result0, result1 = uniqueness_kernels.unique_and_inverse(np, self.array, sorted, return_inverse)
     return wrap(result0), wrap(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = uniqueness_kernels.unique(np, self.array, sorted, return_inverse, return_counts)
     return wrap(result0), wrap(result1), wrap(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool,
@@ -4453,7 +4444,7 @@ def unique_dim(
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool,
     return_counts: bool,
@@ -4465,7 +4456,7 @@ def unique_consecutive(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool,
@@ -4528,14 +4519,14 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
     return wrap(bins_kernels.bincount(np, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     return new_result(plan, bins_kernels.histc(np, self_, bins, min, max))
 
@@ -4583,7 +4574,7 @@ def histogram_bin_ct(
     density: bool,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = bins_kernels.histogram(np, self_, bins_, range, weight_, density)
@@ -4602,7 +4593,7 @@ def histogram_bin_ct_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
@@ -5036,7 +5027,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -5056,7 +5047,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -5345,7 +5336,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -5360,7 +5351,7 @@ def tril_indices(
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -5375,28 +5366,28 @@ def triu_indices(
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.select_scatter(np, self_, src_, dim, index))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     return new_result(plan, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     return new_result(plan, padding_kernels.constant_pad(np, self_, pad, value))
 
@@ -5470,7 +5461,7 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
 
@@ -5512,7 +5503,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, value))
 
@@ -5526,7 +5517,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce))
 
@@ -5547,7 +5538,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     return new_result(plan, scattering_kernels.index_add(np, self_, dim, index_, source_, alpha))
 
@@ -5604,14 +5595,14 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value.array))
 
@@ -5860,7 +5851,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.celu(np, self_, alpha))
 
@@ -5889,7 +5880,7 @@ def rrelu_with_noise_functional(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     (self_,) = plan0.operands
     result0, result1 = activations_kernels.rrelu_with_slopes(np, self_, noise.array, lower, upper, training, generator)
@@ -5927,7 +5918,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.hardtanh(np, self_, min_val, max_val))
 
@@ -5955,14 +5946,14 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.softshrink(np, self_, lambd))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.threshold(np, self_, threshold, value))
 
@@ -5983,14 +5974,14 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     return new_result(plan, losses_kernels.huber_loss(np, self_, target__, reduction, delta))
 
@@ -6660,7 +6651,7 @@ def empty_memory_format(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,
@@ -6855,21 +6846,21 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.copy_from(np, self_, src.array, non_blocking))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_number(np, self_, value))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     return new_result(plan, copying_kernels.fill_with_element(np, self_, value.array))
 
@@ -6888,6 +6879,16 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return new_result(plan, self_)
 
 
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    copying_kernels.assert_element(np, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    copying_kernels.assert_element(np, self.array, assert_msg)
+
+
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = copying_kernels.read_element(np, self.array)
@@ -6904,27 +6905,27 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty([n], dtype=dtype, device=device)
+    plan = rules.permutation(n, dtype=dtype, device=device)
     return new_result(plan, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.uniform(np, self_, from_, to, generator))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.normal(np, self_, mean, std, generator))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -6933,7 +6934,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -6942,42 +6943,42 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.exponential(np, self_, lambd, generator))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.geometric(np, self_, p, generator))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.cauchy(np, self_, median, sigma, generator))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     return new_result(plan, distributions_kernels.log_normal(np, self_, mean, std, generator))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_between(np, self_, from_, to, generator))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.random_below(np, self_, to, generator))
 
@@ -6998,14 +6999,14 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p, generator))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
@@ -7014,7 +7015,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
@@ -7403,12 +7404,7 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -7417,12 +7413,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -7557,7 +7548,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7566,7 +7557,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7577,7 +7568,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7588,7 +7579,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -8065,7 +8056,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8074,7 +8071,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8083,7 +8086,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8092,7 +8095,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -9214,7 +9217,7 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
@@ -9223,7 +9226,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
@@ -10314,7 +10317,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.polygamma(np, n, self_, out=plan.out(target)), target)
@@ -10865,7 +10868,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
@@ -11199,7 +11202,7 @@ def slice_scatter_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), target)
@@ -11208,7 +11211,7 @@ def slice_scatter_out(
 
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(np, self_, src_, dim, index), target)
@@ -11217,7 +11220,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), target)
@@ -11226,7 +11229,7 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(np, self_, pad, value), target)
@@ -11320,7 +11323,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11330,7 +11333,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11402,7 +11405,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11411,7 +11414,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11439,7 +11442,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11448,7 +11451,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11509,7 +11512,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11518,7 +11521,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11649,7 +11652,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11658,7 +11661,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11667,7 +11670,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -11676,7 +11679,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -11923,7 +11926,7 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
@@ -11932,7 +11935,7 @@ def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
@@ -11968,7 +11971,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
@@ -11977,7 +11980,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
@@ -12031,7 +12034,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softshrink(np, self_, lambd, out=plan.out(target)), target)
@@ -12040,7 +12043,7 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
@@ -12049,7 +12052,7 @@ def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tens
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
@@ -12076,7 +12079,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
@@ -12085,7 +12088,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
@@ -12468,7 +12471,7 @@ def upsample_bicubic2d_out(
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12477,7 +12480,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12486,7 +12489,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12495,7 +12498,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12504,7 +12507,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
@@ -12513,7 +12516,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
@@ -12549,7 +12552,7 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12558,7 +12561,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12567,7 +12570,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
@@ -12576,7 +12579,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
@@ -12585,7 +12588,7 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
@@ -12594,7 +12597,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
@@ -12603,7 +12606,7 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -12612,7 +12615,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -12621,7 +12624,7 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -12630,7 +12633,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -12639,7 +12642,7 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12648,7 +12651,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12657,7 +12660,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
@@ -12666,7 +12669,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)

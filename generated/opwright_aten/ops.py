@@ -13,11 +13,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -27,6 +27,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -507,6 +508,11 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
+    "new_empty",
+    "new_empty_strided",
+    "new_full",
+    "new_ones",
+    "new_zeros",
     "nextafter",
     "nextafter_",
     "nll_loss",
@@ -1177,7 +1183,7 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1211,7 +1217,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:98",
+    where="pointwise.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1241,7 +1247,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:102",
+    where="pointwise.yaml:100",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1272,7 +1278,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:106",
+    where="pointwise.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1302,7 +1308,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1334,7 +1340,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1364,7 +1370,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1396,7 +1402,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1428,7 +1434,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:139",
+    where="pointwise.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1458,7 +1464,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:143",
+    where="pointwise.yaml:141",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1489,7 +1495,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:147",
+    where="pointwise.yaml:145",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1519,7 +1525,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:153",
+    where="pointwise.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1551,7 +1557,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:157",
+    where="pointwise.yaml:155",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1584,7 +1590,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:161",
+    where="pointwise.yaml:159",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1616,7 +1622,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1648,7 +1654,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1678,7 +1684,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1708,7 +1714,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1738,7 +1744,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1772,7 +1778,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1811,7 +1817,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1841,7 +1847,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1873,7 +1879,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1903,7 +1909,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1933,7 +1939,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1963,7 +1969,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1993,7 +1999,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2025,7 +2031,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2055,7 +2061,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2085,7 +2091,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2115,7 +2121,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2145,7 +2151,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2175,7 +2181,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2205,7 +2211,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2237,7 +2243,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2267,7 +2273,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2299,7 +2305,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2329,7 +2335,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2361,7 +2367,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2392,7 +2398,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2425,7 +2431,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2457,7 +2463,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2487,7 +2493,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:362",
+    where="pointwise.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2518,7 +2524,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:365",
+    where="pointwise.yaml:363",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2548,7 +2554,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:367",
+    where="pointwise.yaml:365",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2578,7 +2584,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:370",
+    where="pointwise.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2611,7 +2617,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:373",
+    where="pointwise.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2643,7 +2649,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:375",
+    where="pointwise.yaml:373",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2675,7 +2681,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:378",
+    where="pointwise.yaml:376",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2708,7 +2714,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:380",
+    where="pointwise.yaml:378",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2740,7 +2746,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2770,7 +2776,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:389",
+    where="pointwise.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2802,7 +2808,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:394",
+    where="pointwise.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2834,7 +2840,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="pointwise.yaml:400",
+    where="pointwise.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2868,7 +2874,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2898,7 +2904,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2928,7 +2934,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2958,7 +2964,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2988,7 +2994,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3018,7 +3024,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3048,7 +3054,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3078,7 +3084,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3108,7 +3114,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3138,7 +3144,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3168,7 +3174,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3198,7 +3204,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3228,7 +3234,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3258,7 +3264,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3288,7 +3294,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3318,7 +3324,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3348,7 +3354,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3378,7 +3384,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3408,7 +3414,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3439,7 +3445,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3471,7 +3477,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3501,7 +3507,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3531,7 +3537,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3561,7 +3567,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3591,7 +3597,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3621,7 +3627,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3651,7 +3657,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3681,7 +3687,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3711,7 +3717,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3741,7 +3747,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3771,7 +3777,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3801,7 +3807,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3831,7 +3837,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3861,7 +3867,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3891,7 +3897,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3921,7 +3927,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3951,7 +3957,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3981,7 +3987,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4022,7 +4028,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4052,7 +4058,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4082,7 +4088,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4112,7 +4118,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:694",
+    where="pointwise.yaml:692",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4142,7 +4148,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4172,7 +4178,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:707",
+    where="pointwise.yaml:705",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4202,7 +4208,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:710",
+    where="pointwise.yaml:708",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4232,7 +4238,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:713",
+    where="pointwise.yaml:711",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4262,7 +4268,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:719",
+    where="pointwise.yaml:717",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4293,7 +4299,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:725",
+    where="pointwise.yaml:723",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4323,7 +4329,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:730",
+    where="pointwise.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4353,7 +4359,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:733",
+    where="pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4383,7 +4389,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:736",
+    where="pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4413,7 +4419,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:739",
+    where="pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4443,7 +4449,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4473,7 +4479,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4503,7 +4509,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4534,7 +4540,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4566,7 +4572,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:767",
+    where="pointwise.yaml:765",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4596,7 +4602,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:772",
+    where="pointwise.yaml:770",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4627,7 +4633,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:777",
+    where="pointwise.yaml:775",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4657,7 +4663,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4687,7 +4693,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4717,7 +4723,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4747,7 +4753,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:803",
+    where="pointwise.yaml:801",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4777,7 +4783,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4807,7 +4813,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4839,7 +4845,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4871,7 +4877,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4901,7 +4907,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4933,7 +4939,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4965,7 +4971,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4995,7 +5001,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5027,7 +5033,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5059,7 +5065,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5089,7 +5095,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5121,7 +5127,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5153,7 +5159,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5183,7 +5189,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5215,7 +5221,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5247,7 +5253,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5277,7 +5283,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5309,7 +5315,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5339,7 +5345,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5371,7 +5377,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5401,7 +5407,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5431,7 +5437,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5461,7 +5467,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5491,7 +5497,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5523,7 +5529,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5553,7 +5559,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5585,7 +5591,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5615,7 +5621,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5647,7 +5653,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5677,7 +5683,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5709,7 +5715,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5739,7 +5745,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5771,7 +5777,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5801,7 +5807,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5834,7 +5840,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5875,7 +5881,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5918,7 +5924,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5966,7 +5972,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1064",
+    where="pointwise.yaml:1062",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6008,7 +6014,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1067",
+    where="pointwise.yaml:1065",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6044,7 +6050,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1073",
+    where="pointwise.yaml:1071",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6504,7 +6510,7 @@ _mvlgamma_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:90",
+    where="special.yaml:88",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6536,7 +6542,7 @@ _special_zeta_default = declare(
     "aten::special_zeta",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:92",
+    where="special.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6566,7 +6572,7 @@ _special_zeta_self_scalar = declare(
     "aten::special_zeta.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:98",
+    where="special.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6598,7 +6604,7 @@ _special_zeta_other_scalar = declare(
     "aten::special_zeta.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:104",
+    where="special.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6630,7 +6636,7 @@ _i0_default = declare(
     "aten::i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6660,7 +6666,7 @@ _special_i0e_default = declare(
     "aten::special_i0e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:119",
+    where="special.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6690,7 +6696,7 @@ _special_i1_default = declare(
     "aten::special_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:125",
+    where="special.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6720,7 +6726,7 @@ _special_i1e_default = declare(
     "aten::special_i1e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:131",
+    where="special.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6750,7 +6756,7 @@ _special_modified_bessel_i0_default = declare(
     "aten::special_modified_bessel_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:137",
+    where="special.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6780,7 +6786,7 @@ _special_modified_bessel_i1_default = declare(
     "aten::special_modified_bessel_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:143",
+    where="special.yaml:141",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6810,7 +6816,7 @@ _logit_default = declare(
     "aten::logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6842,7 +6848,7 @@ _sinc_default = declare(
     "aten::sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6872,7 +6878,7 @@ _special_entr_default = declare(
     "aten::special_entr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:165",
+    where="special.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6902,7 +6908,7 @@ _xlogy_Tensor = declare(
     "aten::xlogy.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:171",
+    where="special.yaml:169",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6932,7 +6938,7 @@ _xlogy__Tensor = declare(
     "aten::xlogy_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:175",
+    where="special.yaml:173",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -6963,7 +6969,7 @@ _xlogy_OutTensor = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:179",
+    where="special.yaml:177",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6993,7 +6999,7 @@ _xlogy_Scalar_Self = declare(
     "aten::xlogy.Scalar_Self",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:185",
+    where="special.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7026,7 +7032,7 @@ _xlogy_OutScalar_Self = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:188",
+    where="special.yaml:186",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7058,7 +7064,7 @@ _xlogy_Scalar_Other = declare(
     "aten::xlogy.Scalar_Other",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:194",
+    where="special.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7090,7 +7096,7 @@ _xlogy__Scalar_Other = declare(
     "aten::xlogy_.Scalar_Other",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:198",
+    where="special.yaml:196",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -7123,7 +7129,7 @@ _xlogy_OutScalar_Other = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:202",
+    where="special.yaml:200",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7155,7 +7161,7 @@ _special_xlog1py_default = declare(
     "aten::special_xlog1py",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:208",
+    where="special.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7185,7 +7191,7 @@ _special_xlog1py_self_scalar = declare(
     "aten::special_xlog1py.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:214",
+    where="special.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7217,7 +7223,7 @@ _special_xlog1py_other_scalar = declare(
     "aten::special_xlog1py.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:220",
+    where="special.yaml:218",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7249,7 +7255,7 @@ _special_erf_default = declare(
     "aten::special_erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:228",
+    where="special.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7280,7 +7286,7 @@ _special_erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:232",
+    where="special.yaml:230",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7310,7 +7316,7 @@ _special_erfc_default = declare(
     "aten::special_erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:236",
+    where="special.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7341,7 +7347,7 @@ _special_erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:240",
+    where="special.yaml:238",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7371,7 +7377,7 @@ _special_erfinv_default = declare(
     "aten::special_erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:244",
+    where="special.yaml:242",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7402,7 +7408,7 @@ _special_erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:248",
+    where="special.yaml:246",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7432,7 +7438,7 @@ _special_gammaln_default = declare(
     "aten::special_gammaln",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:252",
+    where="special.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7463,7 +7469,7 @@ _special_gammaln_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:256",
+    where="special.yaml:254",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7493,7 +7499,7 @@ _special_digamma_default = declare(
     "aten::special_digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:260",
+    where="special.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7524,7 +7530,7 @@ _special_digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:264",
+    where="special.yaml:262",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7554,7 +7560,7 @@ _special_psi_default = declare(
     "aten::special_psi",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:268",
+    where="special.yaml:266",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7585,7 +7591,7 @@ _special_psi_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:272",
+    where="special.yaml:270",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7615,7 +7621,7 @@ _special_polygamma_default = declare(
     "aten::special_polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="special.yaml:276",
+    where="special.yaml:274",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7648,7 +7654,7 @@ _special_polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:280",
+    where="special.yaml:278",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7680,7 +7686,7 @@ _special_multigammaln_default = declare(
     "aten::special_multigammaln",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="special.yaml:284",
+    where="special.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7713,7 +7719,7 @@ _special_multigammaln_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:288",
+    where="special.yaml:286",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7745,7 +7751,7 @@ _special_i0_default = declare(
     "aten::special_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:292",
+    where="special.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7776,7 +7782,7 @@ _special_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:296",
+    where="special.yaml:294",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7806,7 +7812,7 @@ _special_logit_default = declare(
     "aten::special_logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:300",
+    where="special.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7839,7 +7845,7 @@ _special_logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:304",
+    where="special.yaml:302",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7871,7 +7877,7 @@ _special_sinc_default = declare(
     "aten::special_sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:308",
+    where="special.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7902,7 +7908,7 @@ _special_sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:312",
+    where="special.yaml:310",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7932,7 +7938,7 @@ _special_expit_default = declare(
     "aten::special_expit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:316",
+    where="special.yaml:314",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7963,7 +7969,7 @@ _special_expit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:320",
+    where="special.yaml:318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7993,7 +7999,7 @@ _special_exp2_default = declare(
     "aten::special_exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:324",
+    where="special.yaml:322",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8024,7 +8030,7 @@ _special_exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:328",
+    where="special.yaml:326",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8054,7 +8060,7 @@ _special_expm1_default = declare(
     "aten::special_expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:332",
+    where="special.yaml:330",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8085,7 +8091,7 @@ _special_expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:336",
+    where="special.yaml:334",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8115,7 +8121,7 @@ _special_log1p_default = declare(
     "aten::special_log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:340",
+    where="special.yaml:338",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8146,7 +8152,7 @@ _special_log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:344",
+    where="special.yaml:342",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8176,7 +8182,7 @@ _special_xlogy_default = declare(
     "aten::special_xlogy",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:348",
+    where="special.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8207,7 +8213,7 @@ _special_xlogy_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:352",
+    where="special.yaml:350",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8237,7 +8243,7 @@ _special_xlogy_self_scalar = declare(
     "aten::special_xlogy.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:356",
+    where="special.yaml:354",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8270,7 +8276,7 @@ _special_xlogy_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:360",
+    where="special.yaml:358",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8302,7 +8308,7 @@ _special_xlogy_other_scalar = declare(
     "aten::special_xlogy.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:364",
+    where="special.yaml:362",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8335,7 +8341,7 @@ _special_xlogy_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:368",
+    where="special.yaml:366",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8368,7 +8374,7 @@ _special_round_default = declare(
     "(Tensor self, *, int decimals=0) -> Tensor",
     (("self", "Tensor"), ("decimals", "int", 0)),
     kwarg_only=1,
-    where="special.yaml:372",
+    where="special.yaml:370",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8401,7 +8407,7 @@ _special_round_out = declare(
     "(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int", 0), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:376",
+    where="special.yaml:374",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8433,7 +8439,7 @@ _special_softmax = declare(
     "aten::special_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="special.yaml:380",
+    where="special.yaml:378",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8442,7 +8448,7 @@ _special_softmax = declare(
 def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8468,7 +8474,7 @@ _special_log_softmax = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="special.yaml:384",
+    where="special.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8477,7 +8483,7 @@ _special_log_softmax = declare(
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11755,7 +11761,7 @@ _sum_default = declare(
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11798,7 +11804,7 @@ def sum_dim_IntList(
         dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11831,7 +11837,7 @@ _prod_default = declare(
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11868,7 +11874,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         dim = _prod_dim_int.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11901,7 +11907,7 @@ _mean_default = declare(
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11934,7 +11940,7 @@ _mean_dtype_out = declare(
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -11977,7 +11983,7 @@ def mean_dim(
         dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13160,7 +13166,7 @@ def nansum_default(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13203,7 +13209,7 @@ def nanmean_default(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13254,7 +13260,7 @@ def nanmean_out(
         dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -13573,7 +13579,7 @@ def linalg_vector_norm_default(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13640,7 +13646,8 @@ _norm_ScalarOpt_dtype = declare(
 def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13721,7 +13728,8 @@ def norm_ScalarOpt_dim_dtype(
         dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13774,7 +13782,8 @@ def norm_dtype_out(
         dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
-    dtype = _norm_dtype_out.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_dtype_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -14174,7 +14183,7 @@ _cumsum_default = declare(
 def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -14209,7 +14218,7 @@ _cumprod_default = declare(
 def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -15104,7 +15113,7 @@ _msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:37",
+    where="sorting.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15130,37 +15139,6 @@ def msort_default(self: Tensor) -> Tensor:
 
 _msort_default.stub = msort_default
 
-_msort_out = declare(
-    "aten::msort.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="sorting.yaml:42",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _msort_out.table[ARRAYS]
-        except KeyError:
-            return _msort_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _msort_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _msort_out.call(self, out)
-    return kernel(self, out)
-
-
-_msort_out.stub = msort_out
-
 
 class topk_default_result(NamedTuple):
     values: Tensor
@@ -15173,7 +15151,7 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="sorting.yaml:44",
+    where="sorting.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15230,7 +15208,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:48",
+    where="sorting.yaml:50",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15287,7 +15265,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:54",
+    where="sorting.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15341,7 +15319,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:58",
+    where="sorting.yaml:60",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15387,7 +15365,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:64",
+    where="sorting.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15425,7 +15403,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:71",
+    where="sorting.yaml:73",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15470,7 +15448,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:75",
+    where="sorting.yaml:77",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15513,7 +15491,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:83",
+    where="sorting.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15551,7 +15529,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:90",
+    where="sorting.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15596,7 +15574,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:94",
+    where="sorting.yaml:96",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15647,7 +15625,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:102",
+    where="sorting.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15692,7 +15670,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:106",
+    where="sorting.yaml:108",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15742,7 +15720,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:114",
+    where="sorting.yaml:116",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15794,7 +15772,7 @@ _quantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:117",
+    where="sorting.yaml:119",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15846,7 +15824,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:119",
+    where="sorting.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15954,7 +15932,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:128",
+    where="sorting.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16006,7 +15984,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:131",
+    where="sorting.yaml:129",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16058,7 +16036,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:133",
+    where="sorting.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16112,7 +16090,7 @@ _nanquantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:138",
+    where="sorting.yaml:134",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16155,83 +16133,83 @@ def nanquantile_scalar_out(
 
 _nanquantile_scalar_out.stub = nanquantile_scalar_out
 
-__unique = declare(
+__unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:142",
+    where="sorting.yaml:136",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique.convert(1, sorted)
+        sorted = __unique_default.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique.convert(2, return_inverse)
+        return_inverse = __unique_default.convert(2, return_inverse)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique.table[ARRAYS]
+            kernel = __unique_default.table[ARRAYS]
         except KeyError:
-            return __unique.call(self, sorted, return_inverse)
+            return __unique_default.call(self, sorted, return_inverse)
         return kernel(self, sorted, return_inverse)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique.table[keys]
+        kernel = __unique_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique.call(self, sorted, return_inverse)
+        return __unique_default.call(self, sorted, return_inverse)
     return kernel(self, sorted, return_inverse)
 
 
-__unique.stub = _unique
+__unique_default.stub = _unique_default
 
-__unique2 = declare(
+__unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:147",
+    where="sorting.yaml:143",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(
+def _unique2_default(
     self: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique2.convert(1, sorted)
+        sorted = __unique2_default.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique2.convert(2, return_inverse)
+        return_inverse = __unique2_default.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = __unique2.convert(3, return_counts)
+        return_counts = __unique2_default.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique2.table[ARRAYS]
+            kernel = __unique2_default.table[ARRAYS]
         except KeyError:
-            return __unique2.call(self, sorted, return_inverse, return_counts)
+            return __unique2_default.call(self, sorted, return_inverse, return_counts)
         return kernel(self, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique2.table[keys]
+        kernel = __unique2_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique2.call(self, sorted, return_inverse, return_counts)
+        return __unique2_default.call(self, sorted, return_inverse, return_counts)
     return kernel(self, sorted, return_inverse, return_counts)
 
 
-__unique2.stub = _unique2
+__unique2_default.stub = _unique2_default
 
-_unique_dim = declare(
+_unique_dim_default = declare(
     "aten::unique_dim",
     "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
@@ -16242,14 +16220,14 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:150",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool = True,
@@ -16257,33 +16235,33 @@ def unique_dim(
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim.convert(1, dim)
+        dim = _unique_dim_default.convert(1, dim)
     if type(sorted) is not bool:
-        sorted = _unique_dim.convert(2, sorted)
+        sorted = _unique_dim_default.convert(2, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim.convert(3, return_inverse)
+        return_inverse = _unique_dim_default.convert(3, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim.convert(4, return_counts)
+        return_counts = _unique_dim_default.convert(4, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim.table[ARRAYS]
+            kernel = _unique_dim_default.table[ARRAYS]
         except KeyError:
-            return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
+            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
         return kernel(self, dim, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim.table[keys]
+        kernel = _unique_dim_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
+        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
     return kernel(self, dim, sorted, return_inverse, return_counts)
 
 
-_unique_dim.stub = unique_dim
+_unique_dim_default.stub = unique_dim_default
 
-_unique_consecutive = declare(
+_unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
@@ -16294,78 +16272,78 @@ _unique_consecutive = declare(
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(return_inverse) is not bool:
-        return_inverse = _unique_consecutive.convert(1, return_inverse)
+        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_consecutive.convert(2, return_counts)
+        return_counts = _unique_consecutive_default.convert(2, return_counts)
     if dim is not None and type(dim) is not int:
-        dim = _unique_consecutive.convert(3, dim)
+        dim = _unique_consecutive_default.convert(3, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_consecutive.table[ARRAYS]
+            kernel = _unique_consecutive_default.table[ARRAYS]
         except KeyError:
-            return _unique_consecutive.call(self, return_inverse, return_counts, dim)
+            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
         return kernel(self, return_inverse, return_counts, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive.table[keys]
+        kernel = _unique_consecutive_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive.call(self, return_inverse, return_counts, dim)
+        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
     return kernel(self, return_inverse, return_counts, dim)
 
 
-_unique_consecutive.stub = unique_consecutive
+_unique_consecutive_default.stub = unique_consecutive_default
 
-_unique_dim_consecutive = declare(
+_unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:162",
+    where="sorting.yaml:164",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim_consecutive.convert(1, dim)
+        dim = _unique_dim_consecutive_default.convert(1, dim)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive.convert(2, return_inverse)
+        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive.convert(3, return_counts)
+        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim_consecutive.table[ARRAYS]
+            kernel = _unique_dim_consecutive_default.table[ARRAYS]
         except KeyError:
-            return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
+            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
         return kernel(self, dim, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive.table[keys]
+        kernel = _unique_dim_consecutive_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
+        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
     return kernel(self, dim, return_inverse, return_counts)
 
 
-_unique_dim_consecutive.stub = unique_dim_consecutive
+_unique_dim_consecutive_default.stub = unique_dim_consecutive_default
 
 _searchsorted_Tensor = declare(
     "aten::searchsorted.Tensor",
@@ -16380,7 +16358,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16441,7 +16419,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:177",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16491,7 +16469,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16526,7 +16504,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16558,25 +16536,25 @@ def bucketize_Scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 
 _bucketize_Scalar.stub = bucketize_Scalar
 
-_bincount = declare(
+_bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:191",
+    where="sorting.yaml:195",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+def bincount_default(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if type(minlength) is not int:
-        minlength = _bincount.convert(2, minlength)
+        minlength = _bincount_default.convert(2, minlength)
     modes = active_modes()
     if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
         try:
-            kernel = _bincount.table[ARRAYS]
+            kernel = _bincount_default.table[ARRAYS]
         except KeyError:
-            return _bincount.call(self, weights, minlength)
+            return _bincount_default.call(self, weights, minlength)
         return kernel(self, weights, minlength)
     try:
         keys = self.keys
@@ -16584,19 +16562,19 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
             keys |= weights.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _bincount.table[keys]
+        kernel = _bincount_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _bincount.call(self, weights, minlength)
+        return _bincount_default.call(self, weights, minlength)
     return kernel(self, weights, minlength)
 
 
-_bincount.stub = bincount
+_bincount_default.stub = bincount_default
 
 _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16641,7 +16619,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:204",
+    where="sorting.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16705,7 +16683,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:208",
+    where="sorting.yaml:214",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16772,7 +16750,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:214",
+    where="sorting.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16837,7 +16815,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:218",
+    where="sorting.yaml:224",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17038,7 +17016,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
 
 _vdot_default.stub = vdot_default
 
-_matmul = declare(
+_matmul_default = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -17048,219 +17026,387 @@ _matmul = declare(
 
 
 # matmul(Tensor self, Tensor other) -> Tensor
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+def matmul_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _matmul.table[ARRAYS]
+            kernel = _matmul_default.table[ARRAYS]
         except KeyError:
-            return _matmul.call(self, other)
+            return _matmul_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matmul.table[keys]
+        kernel = _matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matmul.call(self, other)
+        return _matmul_default.call(self, other)
     return kernel(self, other)
 
 
-_matmul.stub = matmul
+_matmul_default.stub = matmul_default
 
-_linalg_matmul = declare(
+_matmul_out = declare(
+    "aten::matmul.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:45",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _matmul_out.table[ARRAYS]
+        except KeyError:
+            return _matmul_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_matmul_out.stub = matmul_out
+
+_linalg_matmul_default = declare(
     "aten::linalg_matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:45",
+    where="linear_algebra.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_matmul.table[ARRAYS]
+            kernel = _linalg_matmul_default.table[ARRAYS]
         except KeyError:
-            return _linalg_matmul.call(self, other)
+            return _linalg_matmul_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul.table[keys]
+        kernel = _linalg_matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul.call(self, other)
+        return _linalg_matmul_default.call(self, other)
     return kernel(self, other)
 
 
-_linalg_matmul.stub = linalg_matmul
+_linalg_matmul_default.stub = linalg_matmul_default
 
-_linalg_vecdot = declare(
+_linalg_vecdot_default = declare(
     "aten::linalg_vecdot",
     "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:50",
+    where="linear_algebra.yaml:53",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+def linalg_vecdot_default(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     if type(dim) is not int:
-        dim = _linalg_vecdot.convert(2, dim)
+        dim = _linalg_vecdot_default.convert(2, dim)
     modes = active_modes()
     if type(x) is ndarray and type(y) is ndarray and modes is None:
         try:
-            kernel = _linalg_vecdot.table[ARRAYS]
+            kernel = _linalg_vecdot_default.table[ARRAYS]
         except KeyError:
-            return _linalg_vecdot.call(x, y, dim)
+            return _linalg_vecdot_default.call(x, y, dim)
         return kernel(x, y, dim)
     try:
         keys = x.keys | y.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot.table[keys]
+        kernel = _linalg_vecdot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot.call(x, y, dim)
+        return _linalg_vecdot_default.call(x, y, dim)
     return kernel(x, y, dim)
 
 
-_linalg_vecdot.stub = linalg_vecdot
+_linalg_vecdot_default.stub = linalg_vecdot_default
 
-_outer = declare(
+_linalg_vecdot_out = declare(
+    "aten::linalg_vecdot.out",
+    "(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
+    (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:57",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_vecdot_out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_vecdot_out.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot_out.call(x, y, dim, out)
+        return kernel(x, y, dim, out)
+    try:
+        keys = x.keys | y.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot_out.call(x, y, dim, out)
+    return kernel(x, y, dim, out)
+
+
+_linalg_vecdot_out.stub = linalg_vecdot_out
+
+_outer_default = declare(
     "aten::outer",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:54",
+    where="linear_algebra.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
 
 # outer(Tensor self, Tensor vec2) -> Tensor
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
+def outer_default(self: Tensor, vec2: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(vec2) is ndarray and modes is None:
         try:
-            kernel = _outer.table[ARRAYS]
+            kernel = _outer_default.table[ARRAYS]
         except KeyError:
-            return _outer.call(self, vec2)
+            return _outer_default.call(self, vec2)
         return kernel(self, vec2)
     try:
         keys = self.keys | vec2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _outer.table[keys]
+        kernel = _outer_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _outer.call(self, vec2)
+        return _outer_default.call(self, vec2)
     return kernel(self, vec2)
 
 
-_outer.stub = outer
+_outer_default.stub = outer_default
 
-_ger = declare(
+_outer_out = declare(
+    "aten::outer.out",
+    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:63",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _outer_out.table[ARRAYS]
+        except KeyError:
+            return _outer_out.call(self, vec2, out)
+        return kernel(self, vec2, out)
+    try:
+        keys = self.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer_out.call(self, vec2, out)
+    return kernel(self, vec2, out)
+
+
+_outer_out.stub = outer_out
+
+_ger_default = declare(
     "aten::ger",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:57",
-    tags=("pt2_compliant_tag",),
-)
-
-
-# ger(Tensor self, Tensor vec2) -> Tensor
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _ger.table[ARRAYS]
-        except KeyError:
-            return _ger.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger.call(self, vec2)
-    return kernel(self, vec2)
-
-
-_ger.stub = ger
-
-_inner = declare(
-    "aten::inner",
-    "(Tensor self, Tensor other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:62",
-    tags=("pt2_compliant_tag",),
-)
-
-
-# inner(Tensor self, Tensor other) -> Tensor
-def inner(self: Tensor, other: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _inner.table[ARRAYS]
-        except KeyError:
-            return _inner.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner.call(self, other)
-    return kernel(self, other)
-
-
-_inner.stub = inner
-
-_tensordot = declare(
-    "aten::tensordot",
-    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
     where="linear_algebra.yaml:65",
     tags=("pt2_compliant_tag",),
 )
 
 
-# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
-def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    if not is_int_list(dims_self):
-        dims_self = _tensordot.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot.convert(3, dims_other)
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger_default.table[ARRAYS]
+        except KeyError:
+            return _ger_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger_default.stub = ger_default
+
+_inner_default = declare(
+    "aten::inner",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:71",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# inner(Tensor self, Tensor other) -> Tensor
+def inner_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _tensordot.table[ARRAYS]
+            kernel = _inner_default.table[ARRAYS]
         except KeyError:
-            return _tensordot.call(self, other, dims_self, dims_other)
+            return _inner_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_default.call(self, other)
+    return kernel(self, other)
+
+
+_inner_default.stub = inner_default
+
+_inner_out = declare(
+    "aten::inner.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:74",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def inner_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _inner_out.table[ARRAYS]
+        except KeyError:
+            return _inner_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_inner_out.stub = inner_out
+
+_tensordot_default = declare(
+    "aten::tensordot",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
+    where="linear_algebra.yaml:76",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
+def tensordot_default(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_default.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_default.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_default.table[ARRAYS]
+        except KeyError:
+            return _tensordot_default.call(self, other, dims_self, dims_other)
         return kernel(self, other, dims_self, dims_other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot.table[keys]
+        kernel = _tensordot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tensordot.call(self, other, dims_self, dims_other)
+        return _tensordot_default.call(self, other, dims_self, dims_other)
     return kernel(self, other, dims_self, dims_other)
 
 
-_tensordot.stub = tensordot
+_tensordot_default.stub = tensordot_default
+
+_tensordot_out = declare(
+    "aten::tensordot.out",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="linear_algebra.yaml:79",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
+def tensordot_out(
+    self: Tensor,
+    other: Tensor,
+    dims_self: Sequence[int],
+    dims_other: Sequence[int],
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_out.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_out.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_out.table[ARRAYS]
+        except KeyError:
+            return _tensordot_out.call(self, other, dims_self, dims_other, out)
+        return kernel(self, other, dims_self, dims_other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot_out.call(self, other, dims_self, dims_other, out)
+    return kernel(self, other, dims_self, dims_other, out)
+
+
+_tensordot_out.stub = tensordot_out
 
 _einsum = declare(
     "aten::einsum",
     "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:68",
+    where="linear_algebra.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17288,49 +17434,80 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
 
 _einsum.stub = einsum
 
-_kron = declare(
+_kron_default = declare(
     "aten::kron",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:70",
+    where="linear_algebra.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
 
 # kron(Tensor self, Tensor other) -> Tensor
-def kron(self: Tensor, other: Tensor) -> Tensor:
+def kron_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _kron.table[ARRAYS]
+            kernel = _kron_default.table[ARRAYS]
         except KeyError:
-            return _kron.call(self, other)
+            return _kron_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _kron.table[keys]
+        kernel = _kron_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _kron.call(self, other)
+        return _kron_default.call(self, other)
     return kernel(self, other)
 
 
-_kron.stub = kron
+_kron_default.stub = kron_default
 
-_chain_matmul = declare(
+_kron_out = declare(
+    "aten::kron.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:86",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def kron_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _kron_out.table[ARRAYS]
+        except KeyError:
+            return _kron_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_kron_out.stub = kron_out
+
+_chain_matmul_default = declare(
     "aten::chain_matmul",
     "(Tensor[] matrices) -> Tensor",
     (("matrices", "Tensor[]"),),
-    where="linear_algebra.yaml:73",
+    where="linear_algebra.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
 
 # chain_matmul(Tensor[] matrices) -> Tensor
-def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+def chain_matmul_default(matrices: Sequence[Tensor]) -> Tensor:
     if type(matrices) is not list:
-        return _chain_matmul.call(matrices)
+        return _chain_matmul_default.call(matrices)
     modes = active_modes()
     try:
         keys = 0
@@ -17338,27 +17515,56 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul.table[keys]
+        kernel = _chain_matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _chain_matmul.call(matrices)
+        return _chain_matmul_default.call(matrices)
     return kernel(matrices)
 
 
-_chain_matmul.stub = chain_matmul
+_chain_matmul_default.stub = chain_matmul_default
 
-_linalg_multi_dot = declare(
+_chain_matmul_out = declare(
+    "aten::chain_matmul.out",
+    "(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
+    (("matrices", "Tensor[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:91",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
+def chain_matmul_out(matrices: Sequence[Tensor], *, out: Tensor) -> Tensor:
+    if type(matrices) is not list:
+        return _chain_matmul_out.call(matrices, out)
+    modes = active_modes()
+    try:
+        keys = out.keys
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul_out.call(matrices, out)
+    return kernel(matrices, out)
+
+
+_chain_matmul_out.stub = chain_matmul_out
+
+_linalg_multi_dot_default = declare(
     "aten::linalg_multi_dot",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="linear_algebra.yaml:76",
+    where="linear_algebra.yaml:93",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_multi_dot(Tensor[] tensors) -> Tensor
-def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+def linalg_multi_dot_default(tensors: Sequence[Tensor]) -> Tensor:
     if type(tensors) is not list:
-        return _linalg_multi_dot.call(tensors)
+        return _linalg_multi_dot_default.call(tensors)
     modes = active_modes()
     try:
         keys = 0
@@ -17366,84 +17572,146 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot.table[keys]
+        kernel = _linalg_multi_dot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot.call(tensors)
+        return _linalg_multi_dot_default.call(tensors)
     return kernel(tensors)
 
 
-_linalg_multi_dot.stub = linalg_multi_dot
+_linalg_multi_dot_default.stub = linalg_multi_dot_default
 
-_linalg_matrix_power = declare(
+_linalg_multi_dot_out = declare(
+    "aten::linalg_multi_dot.out",
+    "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
+    (("tensors", "Tensor[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:96",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_multi_dot_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+    if type(tensors) is not list:
+        return _linalg_multi_dot_out.call(tensors, out)
+    modes = active_modes()
+    try:
+        keys = out.keys
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot_out.call(tensors, out)
+    return kernel(tensors, out)
+
+
+_linalg_multi_dot_out.stub = linalg_multi_dot_out
+
+_linalg_matrix_power_default = declare(
     "aten::linalg_matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:79",
+    where="linear_algebra.yaml:99",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matrix_power(Tensor self, int n) -> Tensor
-def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+def linalg_matrix_power_default(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _linalg_matrix_power.convert(1, n)
+        n = _linalg_matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_matrix_power.table[ARRAYS]
+            kernel = _linalg_matrix_power_default.table[ARRAYS]
         except KeyError:
-            return _linalg_matrix_power.call(self, n)
+            return _linalg_matrix_power_default.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power.table[keys]
+        kernel = _linalg_matrix_power_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power.call(self, n)
+        return _linalg_matrix_power_default.call(self, n)
     return kernel(self, n)
 
 
-_linalg_matrix_power.stub = linalg_matrix_power
+_linalg_matrix_power_default.stub = linalg_matrix_power_default
 
-_matrix_power = declare(
+_linalg_matrix_power_out = declare(
+    "aten::linalg_matrix_power.out",
+    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:102",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _linalg_matrix_power_out.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power_out.call(self, n, out)
+        return kernel(self, n, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power_out.call(self, n, out)
+    return kernel(self, n, out)
+
+
+_linalg_matrix_power_out.stub = linalg_matrix_power_out
+
+_matrix_power_default = declare(
     "aten::matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:82",
+    where="linear_algebra.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
 
 # matrix_power(Tensor self, int n) -> Tensor
-def matrix_power(self: Tensor, n: int) -> Tensor:
+def matrix_power_default(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _matrix_power.convert(1, n)
+        n = _matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _matrix_power.table[ARRAYS]
+            kernel = _matrix_power_default.table[ARRAYS]
         except KeyError:
-            return _matrix_power.call(self, n)
+            return _matrix_power_default.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power.table[keys]
+        kernel = _matrix_power_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matrix_power.call(self, n)
+        return _matrix_power_default.call(self, n)
     return kernel(self, n)
 
 
-_matrix_power.stub = matrix_power
+_matrix_power_default.stub = matrix_power_default
 
 _linalg_cross_default = declare(
     "aten::linalg_cross",
     "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:87",
+    where="linear_algebra.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17471,44 +17739,77 @@ def linalg_cross_default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tenso
 
 _linalg_cross_default.stub = linalg_cross_default
 
-_cross = declare(
+_cross_default = declare(
     "aten::cross",
     "(Tensor self, Tensor other, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
-    where="linear_algebra.yaml:95",
+    where="linear_algebra.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cross(Tensor self, Tensor other, int? dim=None) -> Tensor
-def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross_default(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is not None and type(dim) is not int:
-        dim = _cross.convert(2, dim)
+        dim = _cross_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _cross.table[ARRAYS]
+            kernel = _cross_default.table[ARRAYS]
         except KeyError:
-            return _cross.call(self, other, dim)
+            return _cross_default.call(self, other, dim)
         return kernel(self, other, dim)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cross.table[keys]
+        kernel = _cross_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cross.call(self, other, dim)
+        return _cross_default.call(self, other, dim)
     return kernel(self, other, dim)
 
 
-_cross.stub = cross
+_cross_default.stub = cross_default
+
+_cross_out = declare(
+    "aten::cross.out",
+    "(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:122",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def cross_out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _cross_out.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cross_out.table[ARRAYS]
+        except KeyError:
+            return _cross_out.call(self, other, dim, out)
+        return kernel(self, other, dim, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross_out.call(self, other, dim, out)
+    return kernel(self, other, dim, out)
+
+
+_cross_out.stub = cross_out
 
 _addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17543,7 +17844,7 @@ _addmv_default = declare(
     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17578,7 +17879,7 @@ _baddbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17613,7 +17914,7 @@ _addbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17648,7 +17949,7 @@ _addr_default = declare(
     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17682,7 +17983,7 @@ _trace_default = declare(
     "aten::trace",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:137",
+    where="linear_algebra.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17713,7 +18014,7 @@ _linalg_diagonal = declare(
     "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
     kwarg_only=1,
-    where="linear_algebra.yaml:144",
+    where="linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17732,7 +18033,7 @@ __linalg_check_errors = declare(
     "(Tensor info, str api_name, *, bool is_matrix) -> ()",
     (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
     kwarg_only=2,
-    where="linear_algebra.yaml:152",
+    where="linear_algebra.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17775,7 +18076,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:157",
+    where="linear_algebra.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17804,7 +18105,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:161",
+    where="linear_algebra.yaml:187",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17820,53 +18121,72 @@ def linalg_inv_ex_inverse(*args: Any, **kwargs: Any) -> linalg_inv_ex_inverse_re
 _linalg_inv_ex_inverse.stub = linalg_inv_ex_inverse
 _linalg_inv_ex_inverse.result = linalg_inv_ex_inverse_result
 
-_linalg_inv = declare(
+_linalg_inv_default = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:170",
+    where="linear_algebra.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_inv(Tensor A) -> Tensor
-def linalg_inv(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_inv_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_inv(*args, **kwargs)
+    return _linalg_inv_default(*args, **kwargs)
 
 
-_linalg_inv.stub = linalg_inv
+_linalg_inv_default.stub = linalg_inv_default
 
-_inverse = declare(
+_linalg_inv_out = declare(
+    "aten::linalg_inv.out",
+    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:199",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_inv_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_inv_out(*args, **kwargs)
+
+
+_linalg_inv_out.stub = linalg_inv_out
+
+_inverse_default = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:173",
+    where="linear_algebra.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
 
 # inverse(Tensor self) -> Tensor
-def inverse(self: Tensor) -> Tensor:
+def inverse_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _inverse.table[ARRAYS]
+            kernel = _inverse_default.table[ARRAYS]
         except KeyError:
-            return _inverse.call(self)
+            return _inverse_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _inverse.table[keys]
+        kernel = _inverse_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _inverse.call(self)
+        return _inverse_default.call(self)
     return kernel(self)
 
 
-_inverse.stub = inverse
+_inverse_default.stub = inverse_default
 
 
 class _linalg_solve_ex_default_result(NamedTuple):
@@ -17884,7 +18204,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:178",
+    where="linear_algebra.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17925,7 +18245,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:181",
+    where="linear_algebra.yaml:211",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17943,58 +18263,114 @@ __linalg_solve_ex_result.stub = _linalg_solve_ex_result
 __linalg_solve_ex_result.result = _linalg_solve_ex_result_result
 
 
-class linalg_solve_ex_result(NamedTuple):
+class linalg_solve_ex_default_result(NamedTuple):
     result: Tensor
     info: Tensor
 
     __repr__ = show_result
 
 
-_linalg_solve_ex_ = declare(
+_linalg_solve_ex_default_ = declare(
     "aten::linalg_solve_ex",
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:191",
+    where="linear_algebra.yaml:221",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
-def linalg_solve_ex(*args: Any, **kwargs: Any) -> linalg_solve_ex_result:
+def linalg_solve_ex_default(*args: Any, **kwargs: Any) -> linalg_solve_ex_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_ex_(*args, **kwargs)
+    return _linalg_solve_ex_default_(*args, **kwargs)
 
 
-_linalg_solve_ex_.stub = linalg_solve_ex
-_linalg_solve_ex_.result = linalg_solve_ex_result
+_linalg_solve_ex_default_.stub = linalg_solve_ex_default
+_linalg_solve_ex_default_.result = linalg_solve_ex_default_result
 
-_linalg_solve = declare(
+
+class linalg_solve_ex_out_result(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_solve_ex_out = declare(
+    "aten::linalg_solve_ex.out",
+    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) info) -> "
+    "(Tensor(a!) result, Tensor(b!) info)",
+    (
+        ("A", "Tensor"),
+        ("B", "Tensor"),
+        ("left", "bool", True),
+        ("check_errors", "bool", False),
+        ("result", "Tensor"),
+        ("info", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:224",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
+#     info) -> (Tensor(a!) result, Tensor(b!) info)
+def linalg_solve_ex_out(*args: Any, **kwargs: Any) -> linalg_solve_ex_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve_ex_out(*args, **kwargs)
+
+
+_linalg_solve_ex_out.stub = linalg_solve_ex_out
+_linalg_solve_ex_out.result = linalg_solve_ex_out_result
+
+_linalg_solve_default = declare(
     "aten::linalg_solve",
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="linear_algebra.yaml:194",
+    where="linear_algebra.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
-def linalg_solve(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_solve_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve(*args, **kwargs)
+    return _linalg_solve_default(*args, **kwargs)
 
 
-_linalg_solve.stub = linalg_solve
+_linalg_solve_default.stub = linalg_solve_default
+
+_linalg_solve_out = declare(
+    "aten::linalg_solve.out",
+    "(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:230",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve_out(*args, **kwargs)
+
+
+_linalg_solve_out.stub = linalg_solve_out
 
 _linalg_solve_triangular_default = declare(
     "aten::linalg_solve_triangular",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:197",
+    where="linear_algebra.yaml:233",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18052,7 +18428,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="linear_algebra.yaml:205",
+    where="linear_algebra.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18090,7 +18466,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="linear_algebra.yaml:209",
+    where="linear_algebra.yaml:245",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18110,7 +18486,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:217",
+    where="linear_algebra.yaml:253",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18142,7 +18518,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:224",
+    where="linear_algebra.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18175,7 +18551,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="linear_algebra.yaml:231",
+    where="linear_algebra.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18212,69 +18588,135 @@ def linalg_lu_solve_default(
 
 _linalg_lu_solve_default.stub = linalg_lu_solve_default
 
-_linalg_tensorinv = declare(
+_linalg_tensorinv_default = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="linear_algebra.yaml:239",
+    where="linear_algebra.yaml:275",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorinv(Tensor self, int ind=2) -> Tensor
-def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+def linalg_tensorinv_default(self: Tensor, ind: int = 2) -> Tensor:
     if type(ind) is not int:
-        ind = _linalg_tensorinv.convert(1, ind)
+        ind = _linalg_tensorinv_default.convert(1, ind)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorinv.table[ARRAYS]
+            kernel = _linalg_tensorinv_default.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorinv.call(self, ind)
+            return _linalg_tensorinv_default.call(self, ind)
         return kernel(self, ind)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv.table[keys]
+        kernel = _linalg_tensorinv_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv.call(self, ind)
+        return _linalg_tensorinv_default.call(self, ind)
     return kernel(self, ind)
 
 
-_linalg_tensorinv.stub = linalg_tensorinv
+_linalg_tensorinv_default.stub = linalg_tensorinv_default
 
-_linalg_tensorsolve = declare(
+_linalg_tensorinv_out = declare(
+    "aten::linalg_tensorinv.out",
+    "(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("ind", "int", 2), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:279",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorinv_out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
+    if type(ind) is not int:
+        ind = _linalg_tensorinv_out.convert(1, ind)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorinv_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorinv_out.call(self, ind, out)
+        return kernel(self, ind, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorinv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorinv_out.call(self, ind, out)
+    return kernel(self, ind, out)
+
+
+_linalg_tensorinv_out.stub = linalg_tensorinv_out
+
+_linalg_tensorsolve_default = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="linear_algebra.yaml:243",
+    where="linear_algebra.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
-def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+def linalg_tensorsolve_default(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve.convert(2, dims)
+        dims = _linalg_tensorsolve_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorsolve.table[ARRAYS]
+            kernel = _linalg_tensorsolve_default.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorsolve.call(self, other, dims)
+            return _linalg_tensorsolve_default.call(self, other, dims)
         return kernel(self, other, dims)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve.table[keys]
+        kernel = _linalg_tensorsolve_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve.call(self, other, dims)
+        return _linalg_tensorsolve_default.call(self, other, dims)
     return kernel(self, other, dims)
 
 
-_linalg_tensorsolve.stub = linalg_tensorsolve
+_linalg_tensorsolve_default.stub = linalg_tensorsolve_default
+
+_linalg_tensorsolve_out = declare(
+    "aten::linalg_tensorsolve.out",
+    "(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:286",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
+    if dims is not None and not is_int_list(dims):
+        dims = _linalg_tensorsolve_out.convert(2, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorsolve_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorsolve_out.call(self, other, dims, out)
+        return kernel(self, other, dims, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorsolve_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorsolve_out.call(self, other, dims, out)
+    return kernel(self, other, dims, out)
+
+
+_linalg_tensorsolve_out.stub = linalg_tensorsolve_out
 
 
 class _linalg_det_default_result(NamedTuple):
@@ -18289,7 +18731,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:249",
+    where="linear_algebra.yaml:291",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18319,7 +18761,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:252",
+    where="linear_algebra.yaml:294",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18335,29 +18777,29 @@ def _linalg_det_result(*args: Any, **kwargs: Any) -> _linalg_det_result_result:
 __linalg_det_result.stub = _linalg_det_result
 __linalg_det_result.result = _linalg_det_result_result
 
-_linalg_det_ = declare(
+_linalg_det_default_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:261",
+    where="linear_algebra.yaml:303",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_det(Tensor A) -> Tensor
-def linalg_det(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_det_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_det_(*args, **kwargs)
+    return _linalg_det_default_(*args, **kwargs)
 
 
-_linalg_det_.stub = linalg_det
+_linalg_det_default_.stub = linalg_det_default
 
 _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:267",
+    where="linear_algebra.yaml:310",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18397,7 +18839,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:272",
+    where="linear_algebra.yaml:315",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18428,7 +18870,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:275",
+    where="linear_algebra.yaml:318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18445,76 +18887,144 @@ __linalg_slogdet_sign.stub = _linalg_slogdet_sign
 __linalg_slogdet_sign.result = _linalg_slogdet_sign_result
 
 
-class linalg_slogdet_result(NamedTuple):
+class linalg_slogdet_default_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_linalg_slogdet_ = declare(
+_linalg_slogdet_default_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:285",
+    where="linear_algebra.yaml:328",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-def linalg_slogdet(*args: Any, **kwargs: Any) -> linalg_slogdet_result:
+def linalg_slogdet_default(*args: Any, **kwargs: Any) -> linalg_slogdet_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_slogdet_(*args, **kwargs)
+    return _linalg_slogdet_default_(*args, **kwargs)
 
 
-_linalg_slogdet_.stub = linalg_slogdet
-_linalg_slogdet_.result = linalg_slogdet_result
+_linalg_slogdet_default_.stub = linalg_slogdet_default
+_linalg_slogdet_default_.result = linalg_slogdet_default_result
 
 
-class slogdet_result(NamedTuple):
+class linalg_slogdet_out_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_slogdet = declare(
+_linalg_slogdet_out = declare(
+    "aten::linalg_slogdet.out",
+    "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
+    (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:331",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def linalg_slogdet_out(*args: Any, **kwargs: Any) -> linalg_slogdet_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_slogdet_out(*args, **kwargs)
+
+
+_linalg_slogdet_out.stub = linalg_slogdet_out
+_linalg_slogdet_out.result = linalg_slogdet_out_result
+
+
+class slogdet_default_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_slogdet_default = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:288",
+    where="linear_algebra.yaml:334",
     tags=("pt2_compliant_tag",),
 )
 
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
-def slogdet(self: Tensor) -> slogdet_result:
+def slogdet_default(self: Tensor) -> slogdet_default_result:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _slogdet.table[ARRAYS]
+            kernel = _slogdet_default.table[ARRAYS]
         except KeyError:
-            return _slogdet.call(self)
-        return slogdet_result(*kernel(self))
+            return _slogdet_default.call(self)
+        return slogdet_default_result(*kernel(self))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet.table[keys]
+        kernel = _slogdet_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _slogdet.call(self)
-    return slogdet_result(*kernel(self))
+        return _slogdet_default.call(self)
+    return slogdet_default_result(*kernel(self))
 
 
-_slogdet.stub = slogdet
-_slogdet.result = slogdet_result
+_slogdet_default.stub = slogdet_default
+_slogdet_default.result = slogdet_default_result
+
+
+class slogdet_out_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_slogdet_out = declare(
+    "aten::slogdet.out",
+    "(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
+    (("self", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:339",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def slogdet_out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> slogdet_out_result:
+    modes = active_modes()
+    if type(self) is ndarray and type(sign) is ndarray and type(logabsdet) is ndarray and modes is None:
+        try:
+            kernel = _slogdet_out.table[ARRAYS]
+        except KeyError:
+            return _slogdet_out.call(self, sign, logabsdet)
+        return slogdet_out_result(*kernel(self, sign, logabsdet))
+    try:
+        keys = self.keys | sign.keys | logabsdet.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slogdet_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slogdet_out.call(self, sign, logabsdet)
+    return slogdet_out_result(*kernel(self, sign, logabsdet))
+
+
+_slogdet_out.stub = slogdet_out
+_slogdet_out.result = slogdet_out_result
 
 _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:293",
+    where="linear_algebra.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18554,7 +19064,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:298",
+    where="linear_algebra.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18591,7 +19101,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:303",
+    where="linear_algebra.yaml:351",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18608,32 +19118,61 @@ _linalg_lu_factor_ex_out.stub = linalg_lu_factor_ex_out
 _linalg_lu_factor_ex_out.result = linalg_lu_factor_ex_out_result
 
 
-class linalg_lu_factor_result(NamedTuple):
+class linalg_lu_factor_default_result(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
     __repr__ = show_result
 
 
-_linalg_lu_factor = declare(
+_linalg_lu_factor_default = declare(
     "aten::linalg_lu_factor",
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:311",
+    where="linear_algebra.yaml:359",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
-def linalg_lu_factor(*args: Any, **kwargs: Any) -> linalg_lu_factor_result:
+def linalg_lu_factor_default(*args: Any, **kwargs: Any) -> linalg_lu_factor_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_lu_factor(*args, **kwargs)
+    return _linalg_lu_factor_default(*args, **kwargs)
 
 
-_linalg_lu_factor.stub = linalg_lu_factor
-_linalg_lu_factor.result = linalg_lu_factor_result
+_linalg_lu_factor_default.stub = linalg_lu_factor_default
+_linalg_lu_factor_default.result = linalg_lu_factor_default_result
+
+
+class linalg_lu_factor_out_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_factor_out = declare(
+    "aten::linalg_lu_factor.out",
+    "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
+    (("A", "Tensor"), ("pivot", "bool", True), ("LU", "Tensor"), ("pivots", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:363",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
+#     Tensor(b!) pivots)
+def linalg_lu_factor_out(*args: Any, **kwargs: Any) -> linalg_lu_factor_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_factor_out(*args, **kwargs)
+
+
+_linalg_lu_factor_out.stub = linalg_lu_factor_out
+_linalg_lu_factor_out.result = linalg_lu_factor_out_result
 
 
 class linalg_lu_default_result(NamedTuple):
@@ -18649,7 +19188,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:315",
+    where="linear_algebra.yaml:366",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18679,7 +19218,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:320",
+    where="linear_algebra.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18708,7 +19247,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:328",
+    where="linear_algebra.yaml:379",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18764,7 +19303,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:332",
+    where="linear_algebra.yaml:383",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18803,70 +19342,136 @@ def linalg_cholesky_ex_L(
 _linalg_cholesky_ex_L.stub = linalg_cholesky_ex_L
 _linalg_cholesky_ex_L.result = linalg_cholesky_ex_L_result
 
-_linalg_cholesky = declare(
+_linalg_cholesky_default = declare(
     "aten::linalg_cholesky",
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:341",
+    where="linear_algebra.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
-def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+def linalg_cholesky_default(self: Tensor, *, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _linalg_cholesky.convert(1, upper)
+        upper = _linalg_cholesky_default.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_cholesky.table[ARRAYS]
+            kernel = _linalg_cholesky_default.table[ARRAYS]
         except KeyError:
-            return _linalg_cholesky.call(self, upper)
+            return _linalg_cholesky_default.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky.table[keys]
+        kernel = _linalg_cholesky_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky.call(self, upper)
+        return _linalg_cholesky_default.call(self, upper)
     return kernel(self, upper)
 
 
-_linalg_cholesky.stub = linalg_cholesky
+_linalg_cholesky_default.stub = linalg_cholesky_default
 
-_cholesky = declare(
+_linalg_cholesky_out = declare(
+    "aten::linalg_cholesky.out",
+    "(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:395",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_cholesky_out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_out.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_out.call(self, upper, out)
+        return kernel(self, upper, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_out.call(self, upper, out)
+    return kernel(self, upper, out)
+
+
+_linalg_cholesky_out.stub = linalg_cholesky_out
+
+_cholesky_default = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:344",
+    where="linear_algebra.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cholesky(Tensor self, bool upper=False) -> Tensor
-def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+def cholesky_default(self: Tensor, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _cholesky.convert(1, upper)
+        upper = _cholesky_default.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _cholesky.table[ARRAYS]
+            kernel = _cholesky_default.table[ARRAYS]
         except KeyError:
-            return _cholesky.call(self, upper)
+            return _cholesky_default.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky.table[keys]
+        kernel = _cholesky_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cholesky.call(self, upper)
+        return _cholesky_default.call(self, upper)
     return kernel(self, upper)
 
 
-_cholesky.stub = cholesky
+_cholesky_default.stub = cholesky_default
+
+_cholesky_out = declare(
+    "aten::cholesky.out",
+    "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:401",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_out.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_out.table[ARRAYS]
+        except KeyError:
+            return _cholesky_out.call(self, upper, out)
+        return kernel(self, upper, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_out.call(self, upper, out)
+    return kernel(self, upper, out)
+
+
+_cholesky_out.stub = cholesky_out
 
 
 class linalg_qr_default_result(NamedTuple):
@@ -18880,7 +19485,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="linear_algebra.yaml:347",
+    where="linear_algebra.yaml:403",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18908,7 +19513,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:352",
+    where="linear_algebra.yaml:408",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18924,45 +19529,87 @@ _linalg_qr_out.stub = linalg_qr_out
 _linalg_qr_out.result = linalg_qr_out_result
 
 
-class qr_result(NamedTuple):
+class qr_default_result(NamedTuple):
     Q: Tensor
     R: Tensor
 
     __repr__ = show_result
 
 
-_qr = declare(
+_qr_default = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="linear_algebra.yaml:359",
+    where="linear_algebra.yaml:415",
     tags=("pt2_compliant_tag",),
 )
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
-def qr(self: Tensor, some: bool = True) -> qr_result:
+def qr_default(self: Tensor, some: bool = True) -> qr_default_result:
     if type(some) is not bool:
-        some = _qr.convert(1, some)
+        some = _qr_default.convert(1, some)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _qr.table[ARRAYS]
+            kernel = _qr_default.table[ARRAYS]
         except KeyError:
-            return _qr.call(self, some)
-        return qr_result(*kernel(self, some))
+            return _qr_default.call(self, some)
+        return qr_default_result(*kernel(self, some))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _qr.table[keys]
+        kernel = _qr_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _qr.call(self, some)
-    return qr_result(*kernel(self, some))
+        return _qr_default.call(self, some)
+    return qr_default_result(*kernel(self, some))
 
 
-_qr.stub = qr
-_qr.result = qr_result
+_qr_default.stub = qr_default
+_qr_default.result = qr_default_result
+
+
+class qr_Q_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = show_result
+
+
+_qr_Q = declare(
+    "aten::qr.Q",
+    "(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
+    (("self", "Tensor"), ("some", "bool", True), ("Q", "Tensor"), ("R", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:420",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def qr_Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> qr_Q_result:
+    if type(some) is not bool:
+        some = _qr_Q.convert(1, some)
+    modes = active_modes()
+    if type(self) is ndarray and type(Q) is ndarray and type(R) is ndarray and modes is None:
+        try:
+            kernel = _qr_Q.table[ARRAYS]
+        except KeyError:
+            return _qr_Q.call(self, some, Q, R)
+        return qr_Q_result(*kernel(self, some, Q, R))
+    try:
+        keys = self.keys | Q.keys | R.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _qr_Q.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _qr_Q.call(self, some, Q, R)
+    return qr_Q_result(*kernel(self, some, Q, R))
+
+
+_qr_Q.stub = qr_Q
+_qr_Q.result = qr_Q_result
 
 
 class _linalg_eigh_default_result(NamedTuple):
@@ -18976,7 +19623,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="linear_algebra.yaml:366",
+    where="linear_algebra.yaml:424",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19011,7 +19658,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:369",
+    where="linear_algebra.yaml:427",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19028,77 +19675,127 @@ __linalg_eigh_eigenvalues.stub = _linalg_eigh_eigenvalues
 __linalg_eigh_eigenvalues.result = _linalg_eigh_eigenvalues_result
 
 
-class linalg_eigh_result(NamedTuple):
+class linalg_eigh_default_result(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
     __repr__ = show_result
 
 
-_linalg_eigh_ = declare(
+_linalg_eigh_default_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:377",
+    where="linear_algebra.yaml:435",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
-def linalg_eigh(self: Tensor, UPLO: str = "L") -> linalg_eigh_result:
+def linalg_eigh_default(self: Tensor, UPLO: str = "L") -> linalg_eigh_default_result:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigh_.convert(1, UPLO)
+        UPLO = _linalg_eigh_default_.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigh_.table[ARRAYS]
+            kernel = _linalg_eigh_default_.table[ARRAYS]
         except KeyError:
-            return _linalg_eigh_.call(self, UPLO)
-        return linalg_eigh_result(*kernel(self, UPLO))
+            return _linalg_eigh_default_.call(self, UPLO)
+        return linalg_eigh_default_result(*kernel(self, UPLO))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_.table[keys]
+        kernel = _linalg_eigh_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_.call(self, UPLO)
-    return linalg_eigh_result(*kernel(self, UPLO))
+        return _linalg_eigh_default_.call(self, UPLO)
+    return linalg_eigh_default_result(*kernel(self, UPLO))
 
 
-_linalg_eigh_.stub = linalg_eigh
-_linalg_eigh_.result = linalg_eigh_result
+_linalg_eigh_default_.stub = linalg_eigh_default
+_linalg_eigh_default_.result = linalg_eigh_default_result
 
-_linalg_eigvalsh = declare(
+
+class linalg_eigh_eigvals_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eigh_eigvals = declare(
+    "aten::linalg_eigh.eigvals",
+    '(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) eigenvalues, Tensor(b!) '
+    "eigenvectors)",
+    (("self", "Tensor"), ("UPLO", "str", "L"), ("eigvals", "Tensor"), ("eigvecs", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:440",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
+#     eigenvalues, Tensor(b!) eigenvectors)
+def linalg_eigh_eigvals(
+    self: Tensor,
+    UPLO: str = "L",
+    *,
+    eigvals: Tensor,
+    eigvecs: Tensor,
+) -> linalg_eigh_eigvals_result:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigh_eigvals.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and type(eigvals) is ndarray and type(eigvecs) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigh_eigvals.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
+        return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
+    try:
+        keys = self.keys | eigvals.keys | eigvecs.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigh_eigvals.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
+    return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
+
+
+_linalg_eigh_eigvals.stub = linalg_eigh_eigvals
+_linalg_eigh_eigvals.result = linalg_eigh_eigvals_result
+
+_linalg_eigvalsh_default = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:382",
+    where="linear_algebra.yaml:443",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+def linalg_eigvalsh_default(self: Tensor, UPLO: str = "L") -> Tensor:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh.convert(1, UPLO)
+        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvalsh.table[ARRAYS]
+            kernel = _linalg_eigvalsh_default.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvalsh.call(self, UPLO)
+            return _linalg_eigvalsh_default.call(self, UPLO)
         return kernel(self, UPLO)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh.table[keys]
+        kernel = _linalg_eigvalsh_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh.call(self, UPLO)
+        return _linalg_eigvalsh_default.call(self, UPLO)
     return kernel(self, UPLO)
 
 
-_linalg_eigvalsh.stub = linalg_eigvalsh
+_linalg_eigvalsh_default.stub = linalg_eigvalsh_default
 
 
 class linalg_eig_default_result(NamedTuple):
@@ -19112,7 +19809,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:387",
+    where="linear_algebra.yaml:449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19153,7 +19850,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:392",
+    where="linear_algebra.yaml:454",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19185,7 +19882,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:401",
+    where="linear_algebra.yaml:463",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19211,35 +19908,35 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
 
 __linalg_eigvals.stub = _linalg_eigvals
 
-_linalg_eigvals_ = declare(
+_linalg_eigvals_default = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:407",
+    where="linear_algebra.yaml:469",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvals(Tensor self) -> Tensor
-def linalg_eigvals(self: Tensor) -> Tensor:
+def linalg_eigvals_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvals_.table[ARRAYS]
+            kernel = _linalg_eigvals_default.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvals_.call(self)
+            return _linalg_eigvals_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_.table[keys]
+        kernel = _linalg_eigvals_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_.call(self)
+        return _linalg_eigvals_default.call(self)
     return kernel(self)
 
 
-_linalg_eigvals_.stub = linalg_eigvals
+_linalg_eigvals_default.stub = linalg_eigvals_default
 
 
 class _linalg_svd_default_result(NamedTuple):
@@ -19256,7 +19953,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:412",
+    where="linear_algebra.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19295,7 +19992,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:416",
+    where="linear_algebra.yaml:479",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19312,7 +20009,7 @@ __linalg_svd_U.stub = _linalg_svd_U
 __linalg_svd_U.result = _linalg_svd_U_result
 
 
-class linalg_svd_result(NamedTuple):
+class linalg_svd_default_result(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
@@ -19320,47 +20017,85 @@ class linalg_svd_result(NamedTuple):
     __repr__ = show_result
 
 
-_linalg_svd_ = declare(
+_linalg_svd_default_ = declare(
     "aten::linalg_svd",
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:422",
+    where="linear_algebra.yaml:485",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-def linalg_svd(*args: Any, **kwargs: Any) -> linalg_svd_result:
+def linalg_svd_default(*args: Any, **kwargs: Any) -> linalg_svd_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svd_(*args, **kwargs)
+    return _linalg_svd_default_(*args, **kwargs)
 
 
-_linalg_svd_.stub = linalg_svd
-_linalg_svd_.result = linalg_svd_result
+_linalg_svd_default_.stub = linalg_svd_default
+_linalg_svd_default_.result = linalg_svd_default_result
 
-_linalg_svdvals = declare(
+
+class linalg_svd_U_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_svd_U_ = declare(
+    "aten::linalg_svd.U",
+    "(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> "
+    "(Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
+    (
+        ("A", "Tensor"),
+        ("full_matrices", "bool", True),
+        ("driver", "str?", None),
+        ("U", "Tensor"),
+        ("S", "Tensor"),
+        ("Vh", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:491",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+#     -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def linalg_svd_U(*args: Any, **kwargs: Any) -> linalg_svd_U_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svd_U_(*args, **kwargs)
+
+
+_linalg_svd_U_.stub = linalg_svd_U
+_linalg_svd_U_.result = linalg_svd_U_result
+
+_linalg_svdvals_default = declare(
     "aten::linalg_svdvals",
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:428",
+    where="linear_algebra.yaml:494",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-def linalg_svdvals(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_svdvals_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svdvals(*args, **kwargs)
+    return _linalg_svdvals_default(*args, **kwargs)
 
 
-_linalg_svdvals.stub = linalg_svdvals
+_linalg_svdvals_default.stub = linalg_svdvals_default
 
 
-class svd_result(NamedTuple):
+class svd_default_result(NamedTuple):
     U: Tensor
     S: Tensor
     V: Tensor
@@ -19368,47 +20103,101 @@ class svd_result(NamedTuple):
     __repr__ = show_result
 
 
-_svd = declare(
+_svd_default = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:434",
+    where="linear_algebra.yaml:501",
     tags=("pt2_compliant_tag",),
 )
 
 
 # svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
-def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
+def svd_default(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_default_result:
     if type(some) is not bool:
-        some = _svd.convert(1, some)
+        some = _svd_default.convert(1, some)
     if type(compute_uv) is not bool:
-        compute_uv = _svd.convert(2, compute_uv)
+        compute_uv = _svd_default.convert(2, compute_uv)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _svd.table[ARRAYS]
+            kernel = _svd_default.table[ARRAYS]
         except KeyError:
-            return _svd.call(self, some, compute_uv)
-        return svd_result(*kernel(self, some, compute_uv))
+            return _svd_default.call(self, some, compute_uv)
+        return svd_default_result(*kernel(self, some, compute_uv))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _svd.table[keys]
+        kernel = _svd_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _svd.call(self, some, compute_uv)
-    return svd_result(*kernel(self, some, compute_uv))
+        return _svd_default.call(self, some, compute_uv)
+    return svd_default_result(*kernel(self, some, compute_uv))
 
 
-_svd.stub = svd
-_svd.result = svd_result
+_svd_default.stub = svd_default
+_svd_default.result = svd_default_result
+
+
+class svd_U_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+    __repr__ = show_result
+
+
+_svd_U = declare(
+    "aten::svd.U",
+    "(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) "
+    "U, Tensor(b!) S, Tensor(c!) V)",
+    (
+        ("self", "Tensor"),
+        ("some", "bool", True),
+        ("compute_uv", "bool", True),
+        ("U", "Tensor"),
+        ("S", "Tensor"),
+        ("V", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:504",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
+#     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
+def svd_U(self: Tensor, some: bool = True, compute_uv: bool = True, *, U: Tensor, S: Tensor, V: Tensor) -> svd_U_result:
+    if type(some) is not bool:
+        some = _svd_U.convert(1, some)
+    if type(compute_uv) is not bool:
+        compute_uv = _svd_U.convert(2, compute_uv)
+    modes = active_modes()
+    if type(self) is ndarray and type(U) is ndarray and type(S) is ndarray and type(V) is ndarray and modes is None:
+        try:
+            kernel = _svd_U.table[ARRAYS]
+        except KeyError:
+            return _svd_U.call(self, some, compute_uv, U, S, V)
+        return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
+    try:
+        keys = self.keys | U.keys | S.keys | V.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _svd_U.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _svd_U.call(self, some, compute_uv, U, S, V)
+    return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
+
+
+_svd_U.stub = svd_U
+_svd_U.result = svd_U_result
 
 _linalg_pinv_atol_rtol_tensor = declare(
     "aten::linalg_pinv.atol_rtol_tensor",
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:439",
+    where="linear_algebra.yaml:508",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19456,7 +20245,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:445",
+    where="linear_algebra.yaml:515",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19494,11 +20283,62 @@ def linalg_pinv_atol_rtol_float(
 
 _linalg_pinv_atol_rtol_float.stub = linalg_pinv_atol_rtol_float
 
+_linalg_pinv_atol_rtol_float_out = declare(
+    "aten::linalg_pinv.atol_rtol_float_out",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "float?", None),
+        ("rtol", "float?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:519",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_float_out(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_pinv_atol_rtol_float_out.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_pinv_atol_rtol_float_out.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_float_out.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_atol_rtol_float_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_pinv_atol_rtol_float_out.stub = linalg_pinv_atol_rtol_float_out
+
 _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:449",
+    where="linear_algebra.yaml:522",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19532,7 +20372,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:455",
+    where="linear_algebra.yaml:529",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19560,11 +20400,44 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = Fals
 
 _linalg_pinv_rcond_tensor.stub = linalg_pinv_rcond_tensor
 
+_linalg_pinv_out_rcond_tensor = declare(
+    "aten::linalg_pinv.out_rcond_tensor",
+    "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:535",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_out_rcond_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(rcond) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_out_rcond_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
+        return kernel(self, rcond, hermitian, out)
+    try:
+        keys = self.keys | rcond.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_out_rcond_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
+    return kernel(self, rcond, hermitian, out)
+
+
+_linalg_pinv_out_rcond_tensor.stub = linalg_pinv_out_rcond_tensor
+
 _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:461",
+    where="linear_algebra.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19597,7 +20470,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:466",
+    where="linear_algebra.yaml:543",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19641,12 +20514,69 @@ def linalg_matrix_rank_atol_rtol_tensor(
 
 _linalg_matrix_rank_atol_rtol_tensor.stub = linalg_matrix_rank_atol_rtol_tensor
 
+_linalg_matrix_rank_atol_rtol_tensor_out = declare(
+    "aten::linalg_matrix_rank.atol_rtol_tensor_out",
+    "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("atol", "Tensor?", None),
+        ("rtol", "Tensor?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:547",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
+#     hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_tensor_out(
+    input: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_tensor_out.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
+        return kernel(input, atol, rtol, hermitian, out)
+    try:
+        keys = input.keys | out.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
+    return kernel(input, atol, rtol, hermitian, out)
+
+
+_linalg_matrix_rank_atol_rtol_tensor_out.stub = linalg_matrix_rank_atol_rtol_tensor_out
+
 _linalg_matrix_rank_atol_rtol_float = declare(
     "aten::linalg_matrix_rank.atol_rtol_float",
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:470",
+    where="linear_algebra.yaml:550",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19684,11 +20614,62 @@ def linalg_matrix_rank_atol_rtol_float(
 
 _linalg_matrix_rank_atol_rtol_float.stub = linalg_matrix_rank_atol_rtol_float
 
+_linalg_matrix_rank_atol_rtol_float_out = declare(
+    "aten::linalg_matrix_rank.atol_rtol_float_out",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "float?", None),
+        ("rtol", "float?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:554",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_float_out(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_matrix_rank_atol_rtol_float_out.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_matrix_rank_atol_rtol_float_out.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_float_out.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_float_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_matrix_rank_atol_rtol_float_out.stub = linalg_matrix_rank_atol_rtol_float_out
+
 _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:474",
+    where="linear_algebra.yaml:557",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19722,7 +20703,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:480",
+    where="linear_algebra.yaml:564",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19750,6 +20731,39 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
 
 _linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
 
+_linalg_matrix_rank_out_tol_tensor = declare(
+    "aten::linalg_matrix_rank.out_tol_tensor",
+    "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:570",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_out_tol_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(input) is ndarray and type(tol) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_out_tol_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
+        return kernel(input, tol, hermitian, out)
+    try:
+        keys = input.keys | tol.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_out_tol_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
+    return kernel(input, tol, hermitian, out)
+
+
+_linalg_matrix_rank_out_tol_tensor.stub = linalg_matrix_rank_out_tol_tensor
+
 _linalg_matrix_norm_default = declare(
     "aten::linalg_matrix_norm",
     "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19761,7 +20775,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:488",
+    where="linear_algebra.yaml:575",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19782,7 +20796,7 @@ def linalg_matrix_norm_default(
         dim = _linalg_matrix_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19803,6 +20817,62 @@ def linalg_matrix_norm_default(
 
 _linalg_matrix_norm_default.stub = linalg_matrix_norm_default
 
+_linalg_matrix_norm_out = declare(
+    "aten::linalg_matrix_norm.out",
+    "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:578",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_out(
+    self: Tensor,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not int and type(ord) is not float:
+        ord = _linalg_matrix_norm_out.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _linalg_matrix_norm_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_matrix_norm_out.stub = linalg_matrix_norm_out
+
 _linalg_matrix_norm_str_ord = declare(
     "aten::linalg_matrix_norm.str_ord",
     "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19814,7 +20884,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:491",
+    where="linear_algebra.yaml:581",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19835,7 +20905,7 @@ def linalg_matrix_norm_str_ord(
         dim = _linalg_matrix_norm_str_ord.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19856,6 +20926,62 @@ def linalg_matrix_norm_str_ord(
 
 _linalg_matrix_norm_str_ord.stub = linalg_matrix_norm_str_ord
 
+_linalg_matrix_norm_str_ord_out = declare(
+    "aten::linalg_matrix_norm.str_ord_out",
+    "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) "
+    "-> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "str", "fro"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:584",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_str_ord_out(
+    self: Tensor,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_matrix_norm_str_ord_out.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_str_ord_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_str_ord_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_matrix_norm_str_ord_out.stub = linalg_matrix_norm_str_ord_out
+
 _linalg_norm_default = declare(
     "aten::linalg_norm",
     "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19867,7 +20993,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:494",
+    where="linear_algebra.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19887,7 +21013,7 @@ def linalg_norm_default(
         dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19908,6 +21034,62 @@ def linalg_norm_default(
 
 _linalg_norm_default.stub = linalg_norm_default
 
+_linalg_norm_out = declare(
+    "aten::linalg_norm.out",
+    "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar?", None),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:591",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_out(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if ord is not None and type(ord) is not int and type(ord) is not float:
+        ord = _linalg_norm_out.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_out.convert(3, keepdim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _linalg_norm_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_norm_out.stub = linalg_norm_out
+
 _linalg_norm_ord_str = declare(
     "aten::linalg_norm.ord_str",
     "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19919,7 +21101,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:498",
+    where="linear_algebra.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19939,7 +21121,7 @@ def linalg_norm_ord_str(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19960,11 +21142,67 @@ def linalg_norm_ord_str(
 
 _linalg_norm_ord_str.stub = linalg_norm_ord_str
 
+_linalg_norm_ord_str_out = declare(
+    "aten::linalg_norm.ord_str_out",
+    "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "str"),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:598",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_ord_str_out(
+    self: Tensor,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_norm_ord_str_out.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _linalg_norm_ord_str_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_ord_str_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_ord_str_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_norm_ord_str_out.stub = linalg_norm_ord_str_out
+
 _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:502",
+    where="linear_algebra.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19996,7 +21234,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:507",
+    where="linear_algebra.yaml:607",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20026,11 +21264,46 @@ def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = Fal
 
 _nuclear_norm_dim.stub = nuclear_norm_dim
 
+_nuclear_norm_dim_out = declare(
+    "aten::nuclear_norm.dim_out",
+    "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:610",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_dim_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    if not is_int_list(dim):
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim_out.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_dim_out.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_dim_out.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
+        return kernel(self, dim, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
+    return kernel(self, dim, keepdim, out)
+
+
+_nuclear_norm_dim_out.stub = nuclear_norm_dim_out
+
 _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="linear_algebra.yaml:510",
+    where="linear_algebra.yaml:612",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20058,11 +21331,44 @@ def linalg_cond_default(self: Tensor, p: Scalar | None = None) -> Tensor:
 
 _linalg_cond_default.stub = linalg_cond_default
 
+_linalg_cond_out = declare(
+    "aten::linalg_cond.out",
+    "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:616",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
+    if p is not None and type(p) is not int and type(p) is not float:
+        p = _linalg_cond_out.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_out.call(self, p, out)
+        return kernel(self, p, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_out.call(self, p, out)
+    return kernel(self, p, out)
+
+
+_linalg_cond_out.stub = linalg_cond_out
+
 _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="linear_algebra.yaml:514",
+    where="linear_algebra.yaml:619",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20090,11 +21396,44 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
 
 _linalg_cond_p_str.stub = linalg_cond_p_str
 
+_linalg_cond_p_str_out = declare(
+    "aten::linalg_cond.p_str_out",
+    "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:623",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
+    if type(p) is not str:
+        p = _linalg_cond_p_str_out.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_p_str_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_p_str_out.call(self, p, out)
+        return kernel(self, p, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_p_str_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_p_str_out.call(self, p, out)
+    return kernel(self, p, out)
+
+
+_linalg_cond_p_str_out.stub = linalg_cond_p_str_out
+
 _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="linear_algebra.yaml:518",
+    where="linear_algebra.yaml:626",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20124,41 +21463,41 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
 _cdist.stub = cdist
 
-__euclidean_dist = declare(
+__euclidean_dist_default = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="linear_algebra.yaml:520",
+    where="linear_algebra.yaml:628",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
-def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
+def _euclidean_dist_default(x1: Tensor, x2: Tensor) -> Tensor:
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
         try:
-            kernel = __euclidean_dist.table[ARRAYS]
+            kernel = __euclidean_dist_default.table[ARRAYS]
         except KeyError:
-            return __euclidean_dist.call(x1, x2)
+            return __euclidean_dist_default.call(x1, x2)
         return kernel(x1, x2)
     try:
         keys = x1.keys | x2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist.table[keys]
+        kernel = __euclidean_dist_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist.call(x1, x2)
+        return __euclidean_dist_default.call(x1, x2)
     return kernel(x1, x2)
 
 
-__euclidean_dist.stub = _euclidean_dist
+__euclidean_dist_default.stub = _euclidean_dist_default
 
 __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="linear_algebra.yaml:524",
+    where="linear_algebra.yaml:633",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22116,45 +23455,45 @@ def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Ten
 
 _unsafe_split_Tensor.stub = unsafe_split_Tensor
 
-_unsafe_split_with_sizes = declare(
+_unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:265",
+    where="views.yaml:266",
     tags=("pt2_compliant_tag",),
 )
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+def unsafe_split_with_sizes_default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
     if not is_int_list(split_sizes):
-        split_sizes = _unsafe_split_with_sizes.convert(1, split_sizes)
+        split_sizes = _unsafe_split_with_sizes_default.convert(1, split_sizes)
     if type(dim) is not int:
-        dim = _unsafe_split_with_sizes.convert(2, dim)
+        dim = _unsafe_split_with_sizes_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsafe_split_with_sizes.table[ARRAYS]
+            kernel = _unsafe_split_with_sizes_default.table[ARRAYS]
         except KeyError:
-            return _unsafe_split_with_sizes.call(self, split_sizes, dim)
+            return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
         return kernel(self, split_sizes, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_with_sizes.table[keys]
+        kernel = _unsafe_split_with_sizes_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_with_sizes.call(self, split_sizes, dim)
+        return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
     return kernel(self, split_sizes, dim)
 
 
-_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
+_unsafe_split_with_sizes_default.stub = unsafe_split_with_sizes_default
 
 _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="views.yaml:270",
+    where="views.yaml:272",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -22188,7 +23527,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="views.yaml:278",
+    where="views.yaml:280",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22224,14 +23563,15 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="views.yaml:284",
+    where="views.yaml:286",
     tags=("pt2_compliant_tag",),
 )
 
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22255,7 +23595,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:290",
+    where="views.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22285,7 +23625,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:296",
+    where="views.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22315,7 +23655,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:302",
+    where="views.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22345,7 +23685,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:305",
+    where="views.yaml:307",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22375,7 +23715,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:310",
+    where="views.yaml:312",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22405,7 +23745,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:316",
+    where="views.yaml:318",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22439,7 +23779,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="views.yaml:322",
+    where="views.yaml:324",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22473,7 +23813,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:328",
+    where="views.yaml:330",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22507,7 +23847,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:334",
+    where="views.yaml:336",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22539,7 +23879,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:340",
+    where="views.yaml:342",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22569,7 +23909,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:346",
+    where="views.yaml:348",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22601,7 +23941,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="views.yaml:352",
+    where="views.yaml:354",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22635,7 +23975,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="views.yaml:358",
+    where="views.yaml:360",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22671,7 +24011,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:364",
+    where="views.yaml:366",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22702,14 +24042,14 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="views.yaml:370",
+    where="views.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(the_template) is ndarray and modes is None:
@@ -22730,7 +24070,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryForma
 
 _resize_as_.stub = resize_as_
 
-_alias_copy = declare(
+_alias_copy_default = declare(
     "aten::alias_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -22740,243 +24080,243 @@ _alias_copy = declare(
 
 
 # alias_copy(Tensor self) -> Tensor
-def alias_copy(self: Tensor) -> Tensor:
+def alias_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _alias_copy.table[ARRAYS]
+            kernel = _alias_copy_default.table[ARRAYS]
         except KeyError:
-            return _alias_copy.call(self)
+            return _alias_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy.table[keys]
+        kernel = _alias_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _alias_copy.call(self)
+        return _alias_copy_default.call(self)
     return kernel(self)
 
 
-_alias_copy.stub = alias_copy
+_alias_copy_default.stub = alias_copy_default
 
-_as_strided_copy = declare(
+_as_strided_copy_default = declare(
     "aten::as_strided_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="view_copies.yaml:11",
+    where="view_copies.yaml:12",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_copy(
+def as_strided_copy_default(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_copy.convert(1, size)
+        size = _as_strided_copy_default.convert(1, size)
     if not is_int_list(stride):
-        stride = _as_strided_copy.convert(2, stride)
+        stride = _as_strided_copy_default.convert(2, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy.convert(3, storage_offset)
+        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _as_strided_copy.table[ARRAYS]
+            kernel = _as_strided_copy_default.table[ARRAYS]
         except KeyError:
-            return _as_strided_copy.call(self, size, stride, storage_offset)
+            return _as_strided_copy_default.call(self, size, stride, storage_offset)
         return kernel(self, size, stride, storage_offset)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy.table[keys]
+        kernel = _as_strided_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy.call(self, size, stride, storage_offset)
+        return _as_strided_copy_default.call(self, size, stride, storage_offset)
     return kernel(self, size, stride, storage_offset)
 
 
-_as_strided_copy.stub = as_strided_copy
+_as_strided_copy_default.stub = as_strided_copy_default
 
-_detach_copy = declare(
+_detach_copy_default = declare(
     "aten::detach_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:17",
+    where="view_copies.yaml:19",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # detach_copy(Tensor self) -> Tensor
-def detach_copy(self: Tensor) -> Tensor:
+def detach_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _detach_copy.table[ARRAYS]
+            kernel = _detach_copy_default.table[ARRAYS]
         except KeyError:
-            return _detach_copy.call(self)
+            return _detach_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy.table[keys]
+        kernel = _detach_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _detach_copy.call(self)
+        return _detach_copy_default.call(self)
     return kernel(self)
 
 
-_detach_copy.stub = detach_copy
+_detach_copy_default.stub = detach_copy_default
 
-_diagonal_copy = declare(
+_diagonal_copy_default = declare(
     "aten::diagonal_copy",
     "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="view_copies.yaml:23",
+    where="view_copies.yaml:26",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_copy_default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     if type(offset) is not int:
-        offset = _diagonal_copy.convert(1, offset)
+        offset = _diagonal_copy_default.convert(1, offset)
     if type(dim1) is not int:
-        dim1 = _diagonal_copy.convert(2, dim1)
+        dim1 = _diagonal_copy_default.convert(2, dim1)
     if type(dim2) is not int:
-        dim2 = _diagonal_copy.convert(3, dim2)
+        dim2 = _diagonal_copy_default.convert(3, dim2)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _diagonal_copy.table[ARRAYS]
+            kernel = _diagonal_copy_default.table[ARRAYS]
         except KeyError:
-            return _diagonal_copy.call(self, offset, dim1, dim2)
+            return _diagonal_copy_default.call(self, offset, dim1, dim2)
         return kernel(self, offset, dim1, dim2)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy.table[keys]
+        kernel = _diagonal_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy.call(self, offset, dim1, dim2)
+        return _diagonal_copy_default.call(self, offset, dim1, dim2)
     return kernel(self, offset, dim1, dim2)
 
 
-_diagonal_copy.stub = diagonal_copy
+_diagonal_copy_default.stub = diagonal_copy_default
 
-_expand_copy = declare(
+_expand_copy_default = declare(
     "aten::expand_copy",
     "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="view_copies.yaml:29",
+    where="view_copies.yaml:33",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-def expand_copy(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+def expand_copy_default(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _expand_copy.convert(1, size)
+        size = _expand_copy_default.convert(1, size)
     if type(implicit) is not bool:
-        implicit = _expand_copy.convert(2, implicit)
+        implicit = _expand_copy_default.convert(2, implicit)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _expand_copy.table[ARRAYS]
+            kernel = _expand_copy_default.table[ARRAYS]
         except KeyError:
-            return _expand_copy.call(self, size, implicit)
+            return _expand_copy_default.call(self, size, implicit)
         return kernel(self, size, implicit)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy.table[keys]
+        kernel = _expand_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _expand_copy.call(self, size, implicit)
+        return _expand_copy_default.call(self, size, implicit)
     return kernel(self, size, implicit)
 
 
-_expand_copy.stub = expand_copy
+_expand_copy_default.stub = expand_copy_default
 
-_permute_copy = declare(
+_permute_copy_default = declare(
     "aten::permute_copy",
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="view_copies.yaml:35",
+    where="view_copies.yaml:40",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+def permute_copy_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
     if more or type(dims) is int:
         dims = [dims, *more]
     if not is_int_list(dims):
-        dims = _permute_copy.convert(1, dims)
+        dims = _permute_copy_default.convert(1, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _permute_copy.table[ARRAYS]
+            kernel = _permute_copy_default.table[ARRAYS]
         except KeyError:
-            return _permute_copy.call(self, dims)
+            return _permute_copy_default.call(self, dims)
         return kernel(self, dims)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy.table[keys]
+        kernel = _permute_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _permute_copy.call(self, dims)
+        return _permute_copy_default.call(self, dims)
     return kernel(self, dims)
 
 
-_permute_copy.stub = permute_copy
+_permute_copy_default.stub = permute_copy_default
 
-__reshape_alias_copy = declare(
+__reshape_alias_copy_default = declare(
     "aten::_reshape_alias_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="view_copies.yaml:41",
+    where="view_copies.yaml:47",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+def _reshape_alias_copy_default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     if not is_int_list(size):
-        size = __reshape_alias_copy.convert(1, size)
+        size = __reshape_alias_copy_default.convert(1, size)
     if not is_int_list(stride):
-        stride = __reshape_alias_copy.convert(2, stride)
+        stride = __reshape_alias_copy_default.convert(2, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __reshape_alias_copy.table[ARRAYS]
+            kernel = __reshape_alias_copy_default.table[ARRAYS]
         except KeyError:
-            return __reshape_alias_copy.call(self, size, stride)
+            return __reshape_alias_copy_default.call(self, size, stride)
         return kernel(self, size, stride)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy.table[keys]
+        kernel = __reshape_alias_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy.call(self, size, stride)
+        return __reshape_alias_copy_default.call(self, size, stride)
     return kernel(self, size, stride)
 
 
-__reshape_alias_copy.stub = _reshape_alias_copy
+__reshape_alias_copy_default.stub = _reshape_alias_copy_default
 
 _select_copy_int = declare(
     "aten::select_copy.int",
     "(Tensor self, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="view_copies.yaml:47",
+    where="view_copies.yaml:54",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23016,7 +24356,7 @@ _slice_copy_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="view_copies.yaml:53",
+    where="view_copies.yaml:61",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23060,7 +24400,7 @@ _squeeze_copy_default = declare(
     "aten::squeeze_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:59",
+    where="view_copies.yaml:68",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23090,7 +24430,7 @@ _squeeze_copy_dim = declare(
     "aten::squeeze_copy.dim",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:65",
+    where="view_copies.yaml:75",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23122,7 +24462,7 @@ _squeeze_copy_dims = declare(
     "aten::squeeze_copy.dims",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="view_copies.yaml:71",
+    where="view_copies.yaml:82",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23152,41 +24492,41 @@ def squeeze_copy_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Ten
 
 _squeeze_copy_dims.stub = squeeze_copy_dims
 
-_t_copy = declare(
+_t_copy_default = declare(
     "aten::t_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:77",
+    where="view_copies.yaml:89",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # t_copy(Tensor self) -> Tensor
-def t_copy(self: Tensor) -> Tensor:
+def t_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _t_copy.table[ARRAYS]
+            kernel = _t_copy_default.table[ARRAYS]
         except KeyError:
-            return _t_copy.call(self)
+            return _t_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy.table[keys]
+        kernel = _t_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _t_copy.call(self)
+        return _t_copy_default.call(self)
     return kernel(self)
 
 
-_t_copy.stub = t_copy
+_t_copy_default.stub = t_copy_default
 
 _transpose_copy_int = declare(
     "aten::transpose_copy.int",
     "(Tensor self, int dim0, int dim1) -> Tensor",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="view_copies.yaml:83",
+    where="view_copies.yaml:96",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23216,139 +24556,139 @@ def transpose_copy_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 _transpose_copy_int.stub = transpose_copy_int
 
-_unfold_copy = declare(
+_unfold_copy_default = declare(
     "aten::unfold_copy",
     "(Tensor self, int dimension, int size, int step) -> Tensor",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="view_copies.yaml:89",
+    where="view_copies.yaml:103",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-def unfold_copy(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold_copy_default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if type(dimension) is not int:
-        dimension = _unfold_copy.convert(1, dimension)
+        dimension = _unfold_copy_default.convert(1, dimension)
     if type(size) is not int:
-        size = _unfold_copy.convert(2, size)
+        size = _unfold_copy_default.convert(2, size)
     if type(step) is not int:
-        step = _unfold_copy.convert(3, step)
+        step = _unfold_copy_default.convert(3, step)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unfold_copy.table[ARRAYS]
+            kernel = _unfold_copy_default.table[ARRAYS]
         except KeyError:
-            return _unfold_copy.call(self, dimension, size, step)
+            return _unfold_copy_default.call(self, dimension, size, step)
         return kernel(self, dimension, size, step)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy.table[keys]
+        kernel = _unfold_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unfold_copy.call(self, dimension, size, step)
+        return _unfold_copy_default.call(self, dimension, size, step)
     return kernel(self, dimension, size, step)
 
 
-_unfold_copy.stub = unfold_copy
+_unfold_copy_default.stub = unfold_copy_default
 
-_unsqueeze_copy = declare(
+_unsqueeze_copy_default = declare(
     "aten::unsqueeze_copy",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:95",
+    where="view_copies.yaml:110",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-def unsqueeze_copy(self: Tensor, dim: int) -> Tensor:
+def unsqueeze_copy_default(self: Tensor, dim: int) -> Tensor:
     if type(dim) is not int:
-        dim = _unsqueeze_copy.convert(1, dim)
+        dim = _unsqueeze_copy_default.convert(1, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsqueeze_copy.table[ARRAYS]
+            kernel = _unsqueeze_copy_default.table[ARRAYS]
         except KeyError:
-            return _unsqueeze_copy.call(self, dim)
+            return _unsqueeze_copy_default.call(self, dim)
         return kernel(self, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy.table[keys]
+        kernel = _unsqueeze_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy.call(self, dim)
+        return _unsqueeze_copy_default.call(self, dim)
     return kernel(self, dim)
 
 
-_unsqueeze_copy.stub = unsqueeze_copy
+_unsqueeze_copy_default.stub = unsqueeze_copy_default
 
-_view_as_complex_copy = declare(
+_view_as_complex_copy_default = declare(
     "aten::view_as_complex_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:101",
+    where="view_copies.yaml:117",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-def view_as_complex_copy(self: Tensor) -> Tensor:
+def view_as_complex_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_complex_copy.table[ARRAYS]
+            kernel = _view_as_complex_copy_default.table[ARRAYS]
         except KeyError:
-            return _view_as_complex_copy.call(self)
+            return _view_as_complex_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy.table[keys]
+        kernel = _view_as_complex_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy.call(self)
+        return _view_as_complex_copy_default.call(self)
     return kernel(self)
 
 
-_view_as_complex_copy.stub = view_as_complex_copy
+_view_as_complex_copy_default.stub = view_as_complex_copy_default
 
-_view_as_real_copy = declare(
+_view_as_real_copy_default = declare(
     "aten::view_as_real_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:107",
+    where="view_copies.yaml:124",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-def view_as_real_copy(self: Tensor) -> Tensor:
+def view_as_real_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_real_copy.table[ARRAYS]
+            kernel = _view_as_real_copy_default.table[ARRAYS]
         except KeyError:
-            return _view_as_real_copy.call(self)
+            return _view_as_real_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy.table[keys]
+        kernel = _view_as_real_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy.call(self)
+        return _view_as_real_copy_default.call(self)
     return kernel(self)
 
 
-_view_as_real_copy.stub = view_as_real_copy
+_view_as_real_copy_default.stub = view_as_real_copy_default
 
 _view_copy_default = declare(
     "aten::view_copy",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="view_copies.yaml:113",
+    where="view_copies.yaml:131",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23382,14 +24722,15 @@ _view_copy_dtype = declare(
     "aten::view_copy.dtype",
     "(Tensor self, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="view_copies.yaml:119",
+    where="view_copies.yaml:138",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
 def view_copy_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_copy_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23809,7 +25150,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:78",
+    where="shapes.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23850,7 +25191,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:81",
+    where="shapes.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23892,7 +25233,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:86",
+    where="shapes.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23923,7 +25264,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:90",
+    where="shapes.yaml:92",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23953,7 +25294,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:94",
+    where="shapes.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23984,7 +25325,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:98",
+    where="shapes.yaml:100",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24014,7 +25355,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:102",
+    where="shapes.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24043,7 +25384,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:104",
+    where="shapes.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24071,7 +25412,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:106",
+    where="shapes.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24100,7 +25441,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:108",
+    where="shapes.yaml:110",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24128,7 +25469,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:110",
+    where="shapes.yaml:112",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24157,7 +25498,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:114",
+    where="shapes.yaml:116",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24185,7 +25526,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:118",
+    where="shapes.yaml:120",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24214,7 +25555,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:120",
+    where="shapes.yaml:122",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24242,7 +25583,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:122",
+    where="shapes.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24271,7 +25612,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:124",
+    where="shapes.yaml:126",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24299,7 +25640,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:126",
+    where="shapes.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24327,7 +25668,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:133",
+    where="shapes.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24356,7 +25697,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:135",
+    where="shapes.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24386,7 +25727,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:137",
+    where="shapes.yaml:139",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24414,7 +25755,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:141",
+    where="shapes.yaml:143",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24448,7 +25789,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:146",
+    where="shapes.yaml:148",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24481,7 +25822,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:149",
+    where="shapes.yaml:151",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24513,7 +25854,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:151",
+    where="shapes.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24545,7 +25886,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:154",
+    where="shapes.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24577,7 +25918,7 @@ def diag_embed_default(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int 
 
 _diag_embed_default.stub = diag_embed_default
 
-_tril_indices = declare(
+_tril_indices_default = declare(
     "aten::tril_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -24591,14 +25932,14 @@ _tril_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:161",
+    where="shapes.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -24609,33 +25950,70 @@ def tril_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _tril_indices.convert(0, row)
+        row = _tril_indices_default.convert(0, row)
     if type(col) is not int:
-        col = _tril_indices.convert(1, col)
+        col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
-        offset = _tril_indices.convert(2, offset)
-    if dtype is not None:
-        dtype = _tril_indices.convert(3, dtype)
-    if layout is not None:
-        layout = _tril_indices.convert(4, layout)
-    if device is not None:
-        device = _tril_indices.convert(5, device)
+        offset = _tril_indices_default.convert(2, offset)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _tril_indices_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _tril_indices_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _tril_indices.convert(6, pin_memory)
+        pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices.table[keys]
+        kernel = _tril_indices_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tril_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_tril_indices.stub = tril_indices
+_tril_indices_default.stub = tril_indices_default
 
-_triu_indices = declare(
+_tril_indices_out = declare(
+    "aten::tril_indices.out",
+    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="shapes.yaml:168",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def tril_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+    if type(row) is not int:
+        row = _tril_indices_out.convert(0, row)
+    if type(col) is not int:
+        col = _tril_indices_out.convert(1, col)
+    if type(offset) is not int:
+        offset = _tril_indices_out.convert(2, offset)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _tril_indices_out.table[ARRAYS]
+        except KeyError:
+            return _tril_indices_out.call(row, col, offset, out)
+        return kernel(row, col, offset, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tril_indices_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tril_indices_out.call(row, col, offset, out)
+    return kernel(row, col, offset, out)
+
+
+_tril_indices_out.stub = tril_indices_out
+
+_triu_indices_default = declare(
     "aten::triu_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -24649,14 +26027,14 @@ _triu_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:166",
+    where="shapes.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -24667,31 +26045,68 @@ def triu_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _triu_indices.convert(0, row)
+        row = _triu_indices_default.convert(0, row)
     if type(col) is not int:
-        col = _triu_indices.convert(1, col)
+        col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
-        offset = _triu_indices.convert(2, offset)
-    if dtype is not None:
-        dtype = _triu_indices.convert(3, dtype)
-    if layout is not None:
-        layout = _triu_indices.convert(4, layout)
-    if device is not None:
-        device = _triu_indices.convert(5, device)
+        offset = _triu_indices_default.convert(2, offset)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _triu_indices_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _triu_indices_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _triu_indices.convert(6, pin_memory)
+        pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices.table[keys]
+        kernel = _triu_indices_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _triu_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_triu_indices.stub = triu_indices
+_triu_indices_default.stub = triu_indices_default
+
+_triu_indices_out = declare(
+    "aten::triu_indices.out",
+    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="shapes.yaml:175",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def triu_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+    if type(row) is not int:
+        row = _triu_indices_out.convert(0, row)
+    if type(col) is not int:
+        col = _triu_indices_out.convert(1, col)
+    if type(offset) is not int:
+        offset = _triu_indices_out.convert(2, offset)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _triu_indices_out.table[ARRAYS]
+        except KeyError:
+            return _triu_indices_out.call(row, col, offset, out)
+        return kernel(row, col, offset, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _triu_indices_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _triu_indices_out.call(row, col, offset, out)
+    return kernel(row, col, offset, out)
+
+
+_triu_indices_out.stub = triu_indices_out
 
 _slice_scatter_default = declare(
     "aten::slice_scatter",
@@ -24704,7 +26119,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:173",
+    where="shapes.yaml:179",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24749,7 +26164,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:181",
+    where="shapes.yaml:187",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24783,7 +26198,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:188",
+    where="shapes.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24815,7 +26230,7 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int = 0, dim1: i
 
 _diagonal_scatter_default.stub = diagonal_scatter_default
 
-_as_strided_scatter = declare(
+_as_strided_scatter_default = declare(
     "aten::as_strided_scatter",
     "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (
@@ -24825,13 +26240,13 @@ _as_strided_scatter = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:195",
+    where="shapes.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_scatter(
+def as_strided_scatter_default(
     self: Tensor,
     src: Tensor,
     size: Sequence[int],
@@ -24839,35 +26254,35 @@ def as_strided_scatter(
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_scatter.convert(2, size)
+        size = _as_strided_scatter_default.convert(2, size)
     if not is_int_list(stride):
-        stride = _as_strided_scatter.convert(3, stride)
+        stride = _as_strided_scatter_default.convert(3, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter.convert(4, storage_offset)
+        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
-            kernel = _as_strided_scatter.table[ARRAYS]
+            kernel = _as_strided_scatter_default.table[ARRAYS]
         except KeyError:
-            return _as_strided_scatter.call(self, src, size, stride, storage_offset)
+            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
         return kernel(self, src, size, stride, storage_offset)
     try:
         keys = self.keys | src.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter.table[keys]
+        kernel = _as_strided_scatter_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter.call(self, src, size, stride, storage_offset)
+        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
     return kernel(self, src, size, stride, storage_offset)
 
 
-_as_strided_scatter.stub = as_strided_scatter
+_as_strided_scatter_default.stub = as_strided_scatter_default
 
 _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:202",
+    where="shapes.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24901,7 +26316,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:209",
+    where="shapes.yaml:216",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24933,7 +26348,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:216",
+    where="shapes.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24965,7 +26380,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:223",
+    where="shapes.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24997,7 +26412,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:230",
+    where="shapes.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25029,7 +26444,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:237",
+    where="shapes.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25061,7 +26476,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:244",
+    where="shapes.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25093,7 +26508,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:251",
+    where="shapes.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25127,7 +26542,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:254",
+    where="shapes.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25163,7 +26578,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:257",
+    where="shapes.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26024,7 +27439,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill_Tensor.stub = masked_fill_Tensor
 
-_masked_select = declare(
+_masked_select_default = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
@@ -26034,31 +27449,62 @@ _masked_select = declare(
 
 
 # masked_select(Tensor self, Tensor mask) -> Tensor
-def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+def masked_select_default(self: Tensor, mask: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
-            kernel = _masked_select.table[ARRAYS]
+            kernel = _masked_select_default.table[ARRAYS]
         except KeyError:
-            return _masked_select.call(self, mask)
+            return _masked_select_default.call(self, mask)
         return kernel(self, mask)
     try:
         keys = self.keys | mask.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select.table[keys]
+        kernel = _masked_select_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _masked_select.call(self, mask)
+        return _masked_select_default.call(self, mask)
     return kernel(self, mask)
 
 
-_masked_select.stub = masked_select
+_masked_select_default.stub = masked_select_default
+
+_masked_select_out = declare(
+    "aten::masked_select.out",
+    "(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("mask", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="indexing.yaml:177",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
+def masked_select_out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _masked_select_out.table[ARRAYS]
+        except KeyError:
+            return _masked_select_out.call(self, mask, out)
+        return kernel(self, mask, out)
+    try:
+        keys = self.keys | mask.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_select_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_select_out.call(self, mask, out)
+    return kernel(self, mask, out)
+
+
+_masked_select_out.stub = masked_select_out
 
 _nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:177",
+    where="indexing.yaml:179",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26088,7 +27534,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:184",
+    where="indexing.yaml:186",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26118,7 +27564,7 @@ _nonzero_numpy = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="indexing.yaml:190",
+    where="indexing.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26148,7 +27594,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:195",
+    where="indexing.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26178,7 +27624,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26210,7 +27656,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26319,7 +27765,7 @@ _softmax_int = declare(
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26344,7 +27790,7 @@ _log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:22",
+    where="nn.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26353,7 +27799,7 @@ _log_softmax_int = declare(
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26378,7 +27824,7 @@ __safe_softmax = declare(
     "aten::_safe_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:27",
+    where="nn.yaml:29",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26387,7 +27833,7 @@ __safe_softmax = declare(
 def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __safe_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26408,23 +27854,23 @@ def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Ten
 
 __safe_softmax.stub = _safe_softmax
 
-_linear = declare(
+_linear_default = declare(
     "aten::linear",
     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:31",
+    where="nn.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear_default(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _linear.table[ARRAYS]
+            kernel = _linear_default.table[ARRAYS]
         except KeyError:
-            return _linear.call(input, weight, bias)
+            return _linear_default.call(input, weight, bias)
         return kernel(input, weight, bias)
     try:
         keys = input.keys | weight.keys
@@ -26432,19 +27878,58 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linear.table[keys]
+        kernel = _linear_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linear.call(input, weight, bias)
+        return _linear_default.call(input, weight, bias)
     return kernel(input, weight, bias)
 
 
-_linear.stub = linear
+_linear_default.stub = linear_default
+
+_linear_out = declare(
+    "aten::linear.out",
+    "(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:35",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
+def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and type(weight) is ndarray
+        and (bias is None or type(bias) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linear_out.table[ARRAYS]
+        except KeyError:
+            return _linear_out.call(input, weight, bias, out)
+        return kernel(input, weight, bias, out)
+    try:
+        keys = input.keys | weight.keys | out.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linear_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linear_out.call(input, weight, bias, out)
+    return kernel(input, weight, bias, out)
+
+
+_linear_out.stub = linear_out
 
 _bilinear = declare(
     "aten::bilinear",
     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input1", "Tensor"), ("input2", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:33",
+    where="nn.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26489,7 +27974,7 @@ _embedding_default = declare(
         ("scale_grad_by_freq", "bool", False),
         ("sparse", "bool", False),
     ),
-    where="nn.yaml:37",
+    where="nn.yaml:41",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -26532,7 +28017,7 @@ _embedding_renorm_default = declare(
     "aten::embedding_renorm",
     "(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26566,7 +28051,7 @@ _one_hot = declare(
     "aten::one_hot",
     "(Tensor self, int num_classes=-1) -> Tensor",
     (("self", "Tensor"), ("num_classes", "int", -1)),
-    where="nn.yaml:50",
+    where="nn.yaml:54",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26598,7 +28083,7 @@ _native_dropout_default = declare(
     "aten::native_dropout",
     "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?")),
-    where="nn.yaml:55",
+    where="nn.yaml:59",
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26632,7 +28117,7 @@ _dropout = declare(
     "aten::dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:62",
+    where="nn.yaml:66",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26666,7 +28151,7 @@ _dropout_ = declare(
     "aten::dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:65",
+    where="nn.yaml:69",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26700,7 +28185,7 @@ _feature_dropout = declare(
     "aten::feature_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:68",
+    where="nn.yaml:72",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26734,7 +28219,7 @@ _feature_dropout_ = declare(
     "aten::feature_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:71",
+    where="nn.yaml:75",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26768,7 +28253,7 @@ _alpha_dropout = declare(
     "aten::alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:74",
+    where="nn.yaml:78",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26802,7 +28287,7 @@ _alpha_dropout_ = declare(
     "aten::alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:77",
+    where="nn.yaml:81",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26836,7 +28321,7 @@ _feature_alpha_dropout = declare(
     "aten::feature_alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:80",
+    where="nn.yaml:84",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26870,7 +28355,7 @@ _feature_alpha_dropout_ = declare(
     "aten::feature_alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:83",
+    where="nn.yaml:87",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26915,7 +28400,7 @@ _scaled_dot_product_attention = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=6,
-    where="nn.yaml:88",
+    where="nn.yaml:92",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26993,7 +28478,7 @@ __scaled_dot_product_attention_math = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=7,
-    where="nn.yaml:91",
+    where="nn.yaml:95",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -27725,7 +29210,123 @@ def _native_batch_norm_legit_default(
 
 __native_batch_norm_legit_default.stub = _native_batch_norm_legit_default
 
-__native_batch_norm_legit_no_training = declare(
+__native_batch_norm_legit_out = declare(
+    "aten::_native_batch_norm_legit.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, "
+    "float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), "
+    "Tensor(e!), Tensor(f!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor"),
+        ("running_var", "Tensor"),
+        ("training", "bool"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out", "Tensor"),
+        ("save_mean", "Tensor"),
+        ("save_invstd", "Tensor"),
+    ),
+    kwarg_only=8,
+    where="normalization.yaml:64",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
+#     running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!)
+#     save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))
+def _native_batch_norm_legit_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(training) is not bool:
+        training = __native_batch_norm_legit_out.convert(5, training)
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_out.convert(6, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_out.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and type(out) is ndarray
+        and type(save_mean) is ndarray
+        and type(save_invstd) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_out.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+                out,
+                save_mean,
+                save_invstd,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys | out.keys | save_mean.keys | save_invstd.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+
+
+__native_batch_norm_legit_out.stub = _native_batch_norm_legit_out
+
+__native_batch_norm_legit_no_training_default = declare(
     "aten::_native_batch_norm_legit_no_training",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
     "eps) -> (Tensor, Tensor, Tensor)",
@@ -27738,14 +29339,14 @@ __native_batch_norm_legit_no_training = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:64",
+    where="normalization.yaml:66",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def _native_batch_norm_legit_no_training(
+def _native_batch_norm_legit_no_training_default(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -27755,9 +29356,9 @@ def _native_batch_norm_legit_no_training(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training.convert(5, momentum)
+        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
     if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training.convert(6, eps)
+        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -27768,9 +29369,9 @@ def _native_batch_norm_legit_no_training(
         and modes is None
     ):
         try:
-            kernel = __native_batch_norm_legit_no_training.table[ARRAYS]
+            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
         except KeyError:
-            return __native_batch_norm_legit_no_training.call(
+            return __native_batch_norm_legit_no_training_default.call(
                 input,
                 weight,
                 bias,
@@ -27788,15 +29389,23 @@ def _native_batch_norm_legit_no_training(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training.table[keys]
+        kernel = __native_batch_norm_legit_no_training_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training.call(input, weight, bias, running_mean, running_var, momentum, eps)
+        return __native_batch_norm_legit_no_training_default.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+        )
     return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
-__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
+__native_batch_norm_legit_no_training_default.stub = _native_batch_norm_legit_no_training_default
 
-_native_batch_norm = declare(
+_native_batch_norm_default = declare(
     "aten::native_batch_norm",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -27810,14 +29419,14 @@ _native_batch_norm = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:69",
+    where="normalization.yaml:72",
     tags=("pt2_compliant_tag",),
 )
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def native_batch_norm(
+def native_batch_norm_default(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -27828,11 +29437,11 @@ def native_batch_norm(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(training) is not bool:
-        training = _native_batch_norm.convert(5, training)
+        training = _native_batch_norm_default.convert(5, training)
     if type(momentum) is not float:
-        momentum = _native_batch_norm.convert(6, momentum)
+        momentum = _native_batch_norm_default.convert(6, momentum)
     if type(eps) is not float:
-        eps = _native_batch_norm.convert(7, eps)
+        eps = _native_batch_norm_default.convert(7, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -27843,9 +29452,18 @@ def native_batch_norm(
         and modes is None
     ):
         try:
-            kernel = _native_batch_norm.table[ARRAYS]
+            kernel = _native_batch_norm_default.table[ARRAYS]
         except KeyError:
-            return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+            return _native_batch_norm_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+            )
         return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
     try:
         keys = input.keys
@@ -27859,13 +29477,133 @@ def native_batch_norm(
             keys |= running_var.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm.table[keys]
+        kernel = _native_batch_norm_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-_native_batch_norm.stub = native_batch_norm
+_native_batch_norm_default.stub = native_batch_norm_default
+
+_native_batch_norm_out = declare(
+    "aten::native_batch_norm.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
+    "momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), "
+    "Tensor(b!), Tensor(c!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor?"),
+        ("running_var", "Tensor?"),
+        ("training", "bool"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out", "Tensor"),
+        ("save_mean", "Tensor"),
+        ("save_invstd", "Tensor"),
+    ),
+    kwarg_only=8,
+    where="normalization.yaml:76",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+#     training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) ->
+#     (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_batch_norm_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(training) is not bool:
+        training = _native_batch_norm_out.convert(5, training)
+    if type(momentum) is not float:
+        momentum = _native_batch_norm_out.convert(6, momentum)
+    if type(eps) is not float:
+        eps = _native_batch_norm_out.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and (running_mean is None or type(running_mean) is ndarray)
+        and (running_var is None or type(running_var) is ndarray)
+        and type(out) is ndarray
+        and type(save_mean) is ndarray
+        and type(save_invstd) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _native_batch_norm_out.table[ARRAYS]
+        except KeyError:
+            return _native_batch_norm_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+                out,
+                save_mean,
+                save_invstd,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    try:
+        keys = input.keys | out.keys | save_mean.keys | save_invstd.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if running_mean is not None:
+            keys |= running_mean.keys
+        if running_var is not None:
+            keys |= running_var.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _native_batch_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _native_batch_norm_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+
+
+_native_batch_norm_out.stub = native_batch_norm_out
 
 _batch_norm = declare(
     "aten::batch_norm",
@@ -27882,7 +29620,7 @@ _batch_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:73",
+    where="normalization.yaml:78",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -27967,7 +29705,7 @@ _instance_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:76",
+    where="normalization.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28358,7 +30096,7 @@ def rrelu(
         upper = _rrelu.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -28410,7 +30148,7 @@ def rrelu_(
         upper = _rrelu_.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu_.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -28443,7 +30181,7 @@ _rrelu_with_noise = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:66",
+    where="activations.yaml:64",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28464,7 +30202,7 @@ def rrelu_with_noise(
         upper = _rrelu_with_noise.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -28497,7 +30235,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:71",
+    where="activations.yaml:69",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28518,7 +30256,7 @@ def rrelu_with_noise_(
         upper = _rrelu_with_noise_.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -28551,7 +30289,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:76",
+    where="activations.yaml:72",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28572,7 +30310,7 @@ def rrelu_with_noise_functional(
         upper = _rrelu_with_noise_functional.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_functional.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_functional.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -28597,7 +30335,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="activations.yaml:82",
+    where="activations.yaml:78",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28631,7 +30369,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:89",
+    where="activations.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28657,37 +30395,6 @@ def log_sigmoid_default(self: Tensor) -> Tensor:
 
 _log_sigmoid_default.stub = log_sigmoid_default
 
-_log_sigmoid_out = declare(
-    "aten::log_sigmoid.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="activations.yaml:93",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_out.call(self, out)
-    return kernel(self, out)
-
-
-_log_sigmoid_out.stub = log_sigmoid_out
-
 
 class log_sigmoid_forward_default_result(NamedTuple):
     output: Tensor
@@ -28700,7 +30407,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="activations.yaml:95",
+    where="activations.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28732,7 +30439,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:98",
+    where="activations.yaml:93",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28762,7 +30469,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -28796,7 +30503,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:111",
+    where="activations.yaml:106",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28826,7 +30533,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:116",
+    where="activations.yaml:111",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -28856,7 +30563,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28886,7 +30593,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28916,7 +30623,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:133",
+    where="activations.yaml:128",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28948,7 +30655,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:141",
+    where="activations.yaml:136",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28980,7 +30687,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -29014,7 +30721,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="activations.yaml:155",
+    where="activations.yaml:150",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29218,7 +30925,7 @@ def binary_cross_entropy_default(
 
 _binary_cross_entropy_default.stub = binary_cross_entropy_default
 
-_binary_cross_entropy_with_logits = declare(
+_binary_cross_entropy_with_logits_default = declare(
     "aten::binary_cross_entropy_with_logits",
     "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
     (
@@ -29235,7 +30942,7 @@ _binary_cross_entropy_with_logits = declare(
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
-def binary_cross_entropy_with_logits(
+def binary_cross_entropy_with_logits_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29243,7 +30950,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = 1,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits.convert(4, reduction)
+        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29253,9 +30960,9 @@ def binary_cross_entropy_with_logits(
         and modes is None
     ):
         try:
-            kernel = _binary_cross_entropy_with_logits.table[ARRAYS]
+            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
         except KeyError:
-            return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
+            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
         return kernel(self, target, weight, pos_weight, reduction)
     try:
         keys = self.keys | target.keys
@@ -29265,20 +30972,20 @@ def binary_cross_entropy_with_logits(
             keys |= pos_weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits.table[keys]
+        kernel = _binary_cross_entropy_with_logits_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
+        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
     return kernel(self, target, weight, pos_weight, reduction)
 
 
-_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
+_binary_cross_entropy_with_logits_default.stub = binary_cross_entropy_with_logits_default
 
 _kl_div = declare(
     "aten::kl_div",
     "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("log_target", "bool", False)),
     kwarg_only=3,
-    where="losses.yaml:37",
+    where="losses.yaml:38",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29308,43 +31015,43 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 
 _kl_div.stub = kl_div
 
-_soft_margin_loss = declare(
+_soft_margin_loss_default = declare(
     "aten::soft_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:39",
+    where="losses.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def soft_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _soft_margin_loss.convert(2, reduction)
+        reduction = _soft_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _soft_margin_loss.table[ARRAYS]
+            kernel = _soft_margin_loss_default.table[ARRAYS]
         except KeyError:
-            return _soft_margin_loss.call(self, target, reduction)
+            return _soft_margin_loss_default.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss.table[keys]
+        kernel = _soft_margin_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss.call(self, target, reduction)
+        return _soft_margin_loss_default.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_soft_margin_loss.stub = soft_margin_loss
+_soft_margin_loss_default.stub = soft_margin_loss_default
 
 _hinge_embedding_loss = declare(
     "aten::hinge_embedding_loss",
     "(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("margin", "float", 1.0), ("reduction", "int", 1)),
-    where="losses.yaml:43",
+    where="losses.yaml:45",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29385,7 +31092,7 @@ _poisson_nll_loss = declare(
         ("eps", "float"),
         ("reduction", "int"),
     ),
-    where="losses.yaml:45",
+    where="losses.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29419,7 +31126,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 _poisson_nll_loss.stub = poisson_nll_loss
 
-_nll_loss = declare(
+_nll_loss_default = declare(
     "aten::nll_loss",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -29429,13 +31136,13 @@ _nll_loss = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:49",
+    where="losses.yaml:51",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss(
+def nll_loss_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29443,9 +31150,9 @@ def nll_loss(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss.convert(3, reduction)
+        reduction = _nll_loss_default.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss.convert(4, ignore_index)
+        ignore_index = _nll_loss_default.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29454,9 +31161,9 @@ def nll_loss(
         and modes is None
     ):
         try:
-            kernel = _nll_loss.table[ARRAYS]
+            kernel = _nll_loss_default.table[ARRAYS]
         except KeyError:
-            return _nll_loss.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -29464,13 +31171,13 @@ def nll_loss(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss.table[keys]
+        kernel = _nll_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss.stub = nll_loss
+_nll_loss_default.stub = nll_loss_default
 
 
 class nll_loss_forward_default_result(NamedTuple):
@@ -29485,7 +31192,7 @@ _nll_loss_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:53",
+    where="losses.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29544,7 +31251,7 @@ _nll_loss_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:56",
+    where="losses.yaml:59",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -29593,7 +31300,7 @@ def nll_loss_forward_output(
 
 _nll_loss_forward_output.stub = nll_loss_forward_output
 
-_nll_loss2d = declare(
+_nll_loss2d_default = declare(
     "aten::nll_loss2d",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -29603,13 +31310,13 @@ _nll_loss2d = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:62",
+    where="losses.yaml:65",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss2d(
+def nll_loss2d_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29617,9 +31324,9 @@ def nll_loss2d(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss2d.convert(3, reduction)
+        reduction = _nll_loss2d_default.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d.convert(4, ignore_index)
+        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29628,9 +31335,9 @@ def nll_loss2d(
         and modes is None
     ):
         try:
-            kernel = _nll_loss2d.table[ARRAYS]
+            kernel = _nll_loss2d_default.table[ARRAYS]
         except KeyError:
-            return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -29638,13 +31345,13 @@ def nll_loss2d(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d.table[keys]
+        kernel = _nll_loss2d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss2d.stub = nll_loss2d
+_nll_loss2d_default.stub = nll_loss2d_default
 
 
 class nll_loss2d_forward_default_result(NamedTuple):
@@ -29659,7 +31366,7 @@ _nll_loss2d_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:66",
+    where="losses.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29718,7 +31425,7 @@ _nll_loss2d_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:69",
+    where="losses.yaml:73",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -29777,7 +31484,7 @@ _nll_loss_nd = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:75",
+    where="losses.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29832,7 +31539,7 @@ _cross_entropy_loss = declare(
         ("ignore_index", "SymInt", -100),
         ("label_smoothing", "float", 0.0),
     ),
-    where="losses.yaml:77",
+    where="losses.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29890,7 +31597,7 @@ _multi_margin_loss_default = declare(
         ("weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:79",
+    where="losses.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29937,37 +31644,37 @@ def multi_margin_loss_default(
 
 _multi_margin_loss_default.stub = multi_margin_loss_default
 
-_multilabel_margin_loss = declare(
+_multilabel_margin_loss_default = declare(
     "aten::multilabel_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:85",
+    where="losses.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _multilabel_margin_loss.convert(2, reduction)
+        reduction = _multilabel_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _multilabel_margin_loss.table[ARRAYS]
+            kernel = _multilabel_margin_loss_default.table[ARRAYS]
         except KeyError:
-            return _multilabel_margin_loss.call(self, target, reduction)
+            return _multilabel_margin_loss_default.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss.table[keys]
+        kernel = _multilabel_margin_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss.call(self, target, reduction)
+        return _multilabel_margin_loss_default.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_multilabel_margin_loss.stub = multilabel_margin_loss
+_multilabel_margin_loss_default.stub = multilabel_margin_loss_default
 
 
 class multilabel_margin_loss_forward_default_result(NamedTuple):
@@ -29981,7 +31688,7 @@ _multilabel_margin_loss_forward_default = declare(
     "aten::multilabel_margin_loss_forward",
     "(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int")),
-    where="losses.yaml:89",
+    where="losses.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30020,7 +31727,7 @@ _multilabel_margin_loss_forward_output = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int"), ("output", "Tensor"), ("is_target", "Tensor")),
     kwarg_only=3,
-    where="losses.yaml:92",
+    where="losses.yaml:97",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30072,7 +31779,7 @@ _margin_ranking_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:100",
+    where="losses.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30118,7 +31825,7 @@ _cosine_embedding_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:102",
+    where="losses.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30168,7 +31875,7 @@ _triplet_margin_loss = declare(
         ("swap", "bool", False),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:104",
+    where="losses.yaml:109",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30218,7 +31925,7 @@ _cosine_similarity = declare(
     "aten::cosine_similarity",
     "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("dim", "int", 1), ("eps", "float", 1e-08)),
-    where="losses.yaml:106",
+    where="losses.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30252,7 +31959,7 @@ _pairwise_distance = declare(
     "aten::pairwise_distance",
     "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("eps", "float", 1e-06), ("keepdim", "bool", False)),
-    where="losses.yaml:108",
+    where="losses.yaml:113",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30284,7 +31991,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 _pairwise_distance.stub = pairwise_distance
 
-_convolution_default = declare(
+_convolution_default_ = declare(
     "aten::convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -30318,23 +32025,23 @@ def convolution_default(
     groups: int,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_default.convert(3, stride)
+        stride = _convolution_default_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default.convert(4, padding)
+        padding = _convolution_default_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default.convert(5, dilation)
+        dilation = _convolution_default_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default.convert(6, transposed)
+        transposed = _convolution_default_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default.convert(7, output_padding)
+        output_padding = _convolution_default_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default.convert(8, groups)
+        groups = _convolution_default_.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default.table[ARRAYS]
+            kernel = _convolution_default_.table[ARRAYS]
         except KeyError:
-            return _convolution_default.call(
+            return _convolution_default_.call(
                 input,
                 weight,
                 bias,
@@ -30352,9 +32059,9 @@ def convolution_default(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default.table[keys]
+        kernel = _convolution_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default.call(
+        return _convolution_default_.call(
             input,
             weight,
             bias,
@@ -30368,9 +32075,9 @@ def convolution_default(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_convolution_default.stub = convolution_default
+_convolution_default_.stub = convolution_default
 
-__convolution = declare(
+__convolution_default = declare(
     "aten::_convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
@@ -30398,7 +32105,7 @@ __convolution = declare(
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
-def _convolution(
+def _convolution_default(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -30414,31 +32121,31 @@ def _convolution(
     allow_tf32: bool,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = __convolution.convert(3, stride)
+        stride = __convolution_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = __convolution.convert(4, padding)
+        padding = __convolution_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = __convolution.convert(5, dilation)
+        dilation = __convolution_default.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = __convolution.convert(6, transposed)
+        transposed = __convolution_default.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = __convolution.convert(7, output_padding)
+        output_padding = __convolution_default.convert(7, output_padding)
     if type(groups) is not int:
-        groups = __convolution.convert(8, groups)
+        groups = __convolution_default.convert(8, groups)
     if type(benchmark) is not bool:
-        benchmark = __convolution.convert(9, benchmark)
+        benchmark = __convolution_default.convert(9, benchmark)
     if type(deterministic) is not bool:
-        deterministic = __convolution.convert(10, deterministic)
+        deterministic = __convolution_default.convert(10, deterministic)
     if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution.convert(11, cudnn_enabled)
+        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
     if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution.convert(12, allow_tf32)
+        allow_tf32 = __convolution_default.convert(12, allow_tf32)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = __convolution.table[ARRAYS]
+            kernel = __convolution_default.table[ARRAYS]
         except KeyError:
-            return __convolution.call(
+            return __convolution_default.call(
                 input,
                 weight,
                 bias,
@@ -30474,9 +32181,9 @@ def _convolution(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __convolution.table[keys]
+        kernel = __convolution_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __convolution.call(
+        return __convolution_default.call(
             input,
             weight,
             bias,
@@ -30508,7 +32215,7 @@ def _convolution(
     )
 
 
-__convolution.stub = _convolution
+__convolution_default.stub = _convolution_default
 
 _conv1d_default = declare(
     "aten::conv1d",
@@ -30523,7 +32230,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:16",
+    where="convolution.yaml:17",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30581,7 +32288,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:18",
+    where="convolution.yaml:19",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30639,7 +32346,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:20",
+    where="convolution.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30697,7 +32404,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:22",
+    where="convolution.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30755,7 +32462,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:24",
+    where="convolution.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30813,7 +32520,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:26",
+    where="convolution.yaml:27",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30872,7 +32579,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="convolution.yaml:28",
+    where="convolution.yaml:29",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30934,7 +32641,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="convolution.yaml:30",
+    where="convolution.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30996,7 +32703,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="convolution.yaml:32",
+    where="convolution.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31054,7 +32761,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:36",
+    where="convolution.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31106,7 +32813,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:42",
+    where="convolution.yaml:43",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31780,7 +33487,7 @@ def avg_pool3d_default(
 
 _avg_pool3d_default.stub = avg_pool3d_default
 
-_avg_pool1d = declare(
+_avg_pool1d_default = declare(
     "aten::avg_pool1d",
     "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True) -> Tensor",
@@ -31799,7 +33506,7 @@ _avg_pool1d = declare(
 
 # avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True) -> Tensor
-def avg_pool1d(
+def avg_pool1d_default(
     self: Tensor,
     kernel_size: Sequence[int] | int,
     stride: Sequence[int] | int = (),
@@ -31808,39 +33515,99 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = [stride] if type(stride) is int else _avg_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _avg_pool1d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = [padding] if type(padding) is int else _avg_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _avg_pool1d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d.convert(4, ceil_mode)
+        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d.convert(5, count_include_pad)
+        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _avg_pool1d.table[ARRAYS]
+            kernel = _avg_pool1d_default.table[ARRAYS]
         except KeyError:
-            return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
         return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d.table[keys]
+        kernel = _avg_pool1d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-_avg_pool1d.stub = avg_pool1d
+_avg_pool1d_default.stub = avg_pool1d_default
+
+_avg_pool1d_out = declare(
+    "aten::avg_pool1d.out",
+    "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
+    "count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("kernel_size", "int[1]"),
+        ("stride", "int[1]", ()),
+        ("padding", "int[1]", (0,)),
+        ("ceil_mode", "bool", False),
+        ("count_include_pad", "bool", True),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=6,
+    where="pooling.yaml:58",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool1d_out(
+    self: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(kernel_size):
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_out.convert(1, kernel_size)
+    if not is_int_list(stride):
+        stride = [stride] if type(stride) is int else _avg_pool1d_out.convert(2, stride)
+    if not is_int_list(padding):
+        padding = [padding] if type(padding) is int else _avg_pool1d_out.convert(3, padding)
+    if type(ceil_mode) is not bool:
+        ceil_mode = _avg_pool1d_out.convert(4, ceil_mode)
+    if type(count_include_pad) is not bool:
+        count_include_pad = _avg_pool1d_out.convert(5, count_include_pad)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _avg_pool1d_out.table[ARRAYS]
+        except KeyError:
+            return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _avg_pool1d_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+
+
+_avg_pool1d_out.stub = avg_pool1d_out
 
 __adaptive_avg_pool2d_default = declare(
     "aten::_adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:60",
+    where="pooling.yaml:62",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31872,7 +33639,7 @@ __adaptive_avg_pool3d_default = declare(
     "aten::_adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="pooling.yaml:67",
+    where="pooling.yaml:69",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31900,107 +33667,140 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int)
 
 __adaptive_avg_pool3d_default.stub = _adaptive_avg_pool3d_default
 
-_adaptive_avg_pool1d = declare(
+_adaptive_avg_pool1d_default = declare(
     "aten::adaptive_avg_pool1d",
     "(Tensor self, int[1] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:74",
+    where="pooling.yaml:76",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
-def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+def adaptive_avg_pool1d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d.convert(1, output_size)
+        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool1d.table[ARRAYS]
+            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool1d.call(self, output_size)
+            return _adaptive_avg_pool1d_default.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d.table[keys]
+        kernel = _adaptive_avg_pool1d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d.call(self, output_size)
+        return _adaptive_avg_pool1d_default.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
+_adaptive_avg_pool1d_default.stub = adaptive_avg_pool1d_default
 
-_adaptive_avg_pool2d_ = declare(
-    "aten::adaptive_avg_pool2d",
-    "(Tensor self, SymInt[2] output_size) -> Tensor",
-    (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:77",
-    tags=("pt2_compliant_tag",),
+_adaptive_avg_pool1d_out = declare(
+    "aten::adaptive_avg_pool1d.out",
+    "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "int[1]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:79",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
-# adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+# adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool1d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d_out.convert(1, output_size)
     modes = active_modes()
-    if type(self) is ndarray and modes is None:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool2d_.table[ARRAYS]
+            kernel = _adaptive_avg_pool1d_out.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool2d_.call(self, output_size)
-        return kernel(self, output_size)
+            return _adaptive_avg_pool1d_out.call(self, output_size, out)
+        return kernel(self, output_size, out)
     try:
-        keys = self.keys
+        keys = self.keys | out.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_.table[keys]
+        kernel = _adaptive_avg_pool1d_out.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_.call(self, output_size)
-    return kernel(self, output_size)
+        return _adaptive_avg_pool1d_out.call(self, output_size, out)
+    return kernel(self, output_size, out)
 
 
-_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
+_adaptive_avg_pool1d_out.stub = adaptive_avg_pool1d_out
 
-_adaptive_avg_pool3d_ = declare(
-    "aten::adaptive_avg_pool3d",
-    "(Tensor self, SymInt[3] output_size) -> Tensor",
-    (("self", "Tensor"), ("output_size", "SymInt[3]")),
+_adaptive_avg_pool2d_default_ = declare(
+    "aten::adaptive_avg_pool2d",
+    "(Tensor self, SymInt[2] output_size) -> Tensor",
+    (("self", "Tensor"), ("output_size", "SymInt[2]")),
     where="pooling.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
 
-# adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+# adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
+def adaptive_avg_pool2d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_.convert(1, output_size)
+        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool3d_.table[ARRAYS]
+            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool3d_.call(self, output_size)
+            return _adaptive_avg_pool2d_default_.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_.table[keys]
+        kernel = _adaptive_avg_pool2d_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_.call(self, output_size)
+        return _adaptive_avg_pool2d_default_.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
+_adaptive_avg_pool2d_default_.stub = adaptive_avg_pool2d_default
+
+_adaptive_avg_pool3d_default_ = declare(
+    "aten::adaptive_avg_pool3d",
+    "(Tensor self, SymInt[3] output_size) -> Tensor",
+    (("self", "Tensor"), ("output_size", "SymInt[3]")),
+    where="pooling.yaml:86",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
+def adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool3d_default_.stub = adaptive_avg_pool3d_default
 
 _adaptive_max_pool2d_default = declare(
     "aten::adaptive_max_pool2d",
     "(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[2]")),
-    where="pooling.yaml:85",
+    where="pooling.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32033,7 +33833,7 @@ _adaptive_max_pool2d_out = declare(
     "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[2]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:88",
+    where="pooling.yaml:94",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32072,7 +33872,7 @@ _adaptive_max_pool3d_default = declare(
     "aten::adaptive_max_pool3d",
     "(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[3]")),
-    where="pooling.yaml:94",
+    where="pooling.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32105,7 +33905,7 @@ _adaptive_max_pool3d_out = declare(
     "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[3]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:97",
+    where="pooling.yaml:103",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32144,7 +33944,7 @@ _adaptive_max_pool1d = declare(
     "aten::adaptive_max_pool1d",
     "(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:103",
+    where="pooling.yaml:109",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32323,6 +34123,48 @@ def upsample_nearest2d_vec(
 
 _upsample_nearest2d_vec.stub = upsample_nearest2d_vec
 
+_upsample_nearest2d_vec_out = declare(
+    "aten::upsample_nearest2d.vec_out",
+    "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="upsampling.yaml:22",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def upsample_nearest2d_vec_out(
+    input: Tensor,
+    output_size: Sequence[int] | None,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if output_size is not None and not is_int_list(output_size):
+        output_size = _upsample_nearest2d_vec_out.convert(1, output_size)
+    if scale_factors is not None:
+        scale_factors = _upsample_nearest2d_vec_out.convert(2, scale_factors)
+    modes = active_modes()
+    if type(input) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _upsample_nearest2d_vec_out.table[ARRAYS]
+        except KeyError:
+            return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
+        return kernel(input, output_size, scale_factors, out)
+    try:
+        keys = input.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _upsample_nearest2d_vec_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
+    return kernel(input, output_size, scale_factors, out)
+
+
+_upsample_nearest2d_vec_out.stub = upsample_nearest2d_vec_out
+
 _upsample_nearest3d_default = declare(
     "aten::upsample_nearest3d",
     "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
@@ -32333,7 +34175,7 @@ _upsample_nearest3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:22",
+    where="upsampling.yaml:24",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32378,7 +34220,7 @@ _upsample_nearest3d_vec = declare(
     "aten::upsample_nearest3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:28",
+    where="upsampling.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32416,7 +34258,7 @@ __upsample_nearest_exact1d_default = declare(
     "aten::_upsample_nearest_exact1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="upsampling.yaml:30",
+    where="upsampling.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32454,7 +34296,7 @@ __upsample_nearest_exact1d_vec = declare(
     "aten::_upsample_nearest_exact1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:36",
+    where="upsampling.yaml:38",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32492,7 +34334,7 @@ __upsample_nearest_exact2d_default = declare(
     "aten::_upsample_nearest_exact2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="upsampling.yaml:38",
+    where="upsampling.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32533,7 +34375,7 @@ __upsample_nearest_exact2d_vec = declare(
     "aten::_upsample_nearest_exact2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:44",
+    where="upsampling.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32577,7 +34419,7 @@ __upsample_nearest_exact3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:46",
+    where="upsampling.yaml:48",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32622,7 +34464,7 @@ __upsample_nearest_exact3d_vec = declare(
     "aten::_upsample_nearest_exact3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:52",
+    where="upsampling.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32660,7 +34502,7 @@ _upsample_linear1d_default = declare(
     "aten::upsample_linear1d",
     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("align_corners", "bool"), ("scales", "float?", None)),
-    where="upsampling.yaml:54",
+    where="upsampling.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32701,7 +34543,7 @@ _upsample_linear1d_vec = declare(
     "aten::upsample_linear1d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:60",
+    where="upsampling.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32748,7 +34590,7 @@ _upsample_bilinear2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:62",
+    where="upsampling.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32793,7 +34635,7 @@ _upsample_bilinear2d_vec = declare(
     "aten::upsample_bilinear2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:68",
+    where="upsampling.yaml:70",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -32830,6 +34672,58 @@ def upsample_bilinear2d_vec(
 
 _upsample_bilinear2d_vec.stub = upsample_bilinear2d_vec
 
+_upsample_bilinear2d_vec_out = declare(
+    "aten::upsample_bilinear2d.vec_out",
+    "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("output_size", "SymInt[]?"),
+        ("align_corners", "bool"),
+        ("scale_factors", "float[]?"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="upsampling.yaml:73",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_vec_out(
+    input: Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if output_size is not None and not is_int_list(output_size):
+        output_size = _upsample_bilinear2d_vec_out.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = _upsample_bilinear2d_vec_out.convert(2, align_corners)
+    if scale_factors is not None:
+        scale_factors = _upsample_bilinear2d_vec_out.convert(3, scale_factors)
+    modes = active_modes()
+    if type(input) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _upsample_bilinear2d_vec_out.table[ARRAYS]
+        except KeyError:
+            return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
+        return kernel(input, output_size, align_corners, scale_factors, out)
+    try:
+        keys = input.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _upsample_bilinear2d_vec_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
+    return kernel(input, output_size, align_corners, scale_factors, out)
+
+
+_upsample_bilinear2d_vec_out.stub = upsample_bilinear2d_vec_out
+
 _upsample_trilinear3d_default = declare(
     "aten::upsample_trilinear3d",
     "(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? "
@@ -32842,7 +34736,7 @@ _upsample_trilinear3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:71",
+    where="upsampling.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32890,7 +34784,7 @@ _upsample_trilinear3d_vec = declare(
     "aten::upsample_trilinear3d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:77",
+    where="upsampling.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32937,7 +34831,7 @@ _upsample_bicubic2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:79",
+    where="upsampling.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32982,7 +34876,7 @@ _upsample_bicubic2d_vec = declare(
     "aten::upsample_bicubic2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:85",
+    where="upsampling.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33052,19 +34946,19 @@ def empty_memory_format(
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -33075,7 +34969,7 @@ def empty_memory_format(
 
 _empty_memory_format.stub = empty_memory_format
 
-_empty_strided = declare(
+_empty_strided_default = declare(
     "aten::empty_strided",
     "(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -33095,7 +34989,7 @@ _empty_strided = declare(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: Sequence[int],
     stride: Sequence[int],
     *,
@@ -33105,29 +34999,64 @@ def empty_strided(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_strided.convert(0, size)
+        size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
-        stride = _empty_strided.convert(1, stride)
-    if dtype is not None:
-        dtype = _empty_strided.convert(2, dtype)
-    if layout is not None:
-        layout = _empty_strided.convert(3, layout)
-    if device is not None:
-        device = _empty_strided.convert(4, device)
+        stride = _empty_strided_default.convert(1, stride)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _empty_strided_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _empty_strided_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_strided.convert(5, pin_memory)
+        pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided.table[keys]
+        kernel = _empty_strided_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_strided.call(size, stride, dtype, layout, device, pin_memory)
+        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
     return kernel(size, stride, dtype, layout, device, pin_memory)
 
 
-_empty_strided.stub = empty_strided
+_empty_strided_default.stub = empty_strided_default
+
+_empty_strided_out = declare(
+    "aten::empty_strided.out",
+    "(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:17",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _empty_strided_out.convert(0, size)
+    if not is_int_list(stride):
+        stride = _empty_strided_out.convert(1, stride)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_strided_out.table[ARRAYS]
+        except KeyError:
+            return _empty_strided_out.call(size, stride, out)
+        return kernel(size, stride, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_strided_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_strided_out.call(size, stride, out)
+    return kernel(size, stride, out)
+
+
+_empty_strided_out.stub = empty_strided_out
 
 _zeros_default = declare(
     "aten::zeros",
@@ -33141,7 +35070,7 @@ _zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:17",
+    where="creation.yaml:19",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33160,17 +35089,17 @@ def zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -33193,7 +35122,7 @@ _ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:23",
+    where="creation.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33212,17 +35141,17 @@ def ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -33246,7 +35175,7 @@ _full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:29",
+    where="creation.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33266,17 +35195,17 @@ def full_default(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -33287,7 +35216,7 @@ def full_default(
 
 _full_default.stub = full_default
 
-_scalar_tensor = declare(
+_scalar_tensor_default = declare(
     "aten::scalar_tensor",
     "(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -33298,14 +35227,14 @@ _scalar_tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:35",
+    where="creation.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
 
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def scalar_tensor(
+def scalar_tensor_default(
     s: Scalar,
     *,
     dtype: DTypeLike | None = None,
@@ -33314,27 +35243,27 @@ def scalar_tensor(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor.convert(0, s)
-    if dtype is not None:
-        dtype = _scalar_tensor.convert(1, dtype)
-    if layout is not None:
-        layout = _scalar_tensor.convert(2, layout)
-    if device is not None:
-        device = _scalar_tensor.convert(3, device)
+        s = _scalar_tensor_default.convert(0, s)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _scalar_tensor_default.convert(1, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _scalar_tensor_default.convert(2, layout)
+    if device is not None and type(device) is not Device:
+        device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _scalar_tensor.convert(4, pin_memory)
+        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor.table[keys]
+        kernel = _scalar_tensor_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor.call(s, dtype, layout, device, pin_memory)
+        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
     return kernel(s, dtype, layout, device, pin_memory)
 
 
-_scalar_tensor.stub = scalar_tensor
+_scalar_tensor_default.stub = scalar_tensor_default
 
 _arange_default = declare(
     "aten::arange",
@@ -33348,7 +35277,7 @@ _arange_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:39",
+    where="creation.yaml:42",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33365,11 +35294,11 @@ def arange_default(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_default.convert(0, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_default.convert(4, pin_memory)
@@ -33399,7 +35328,7 @@ _arange_start = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:43",
+    where="creation.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33419,11 +35348,11 @@ def arange_start(
         start = _arange_start.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _arange_start.convert(1, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start.convert(5, pin_memory)
@@ -33454,7 +35383,7 @@ _arange_start_step = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:47",
+    where="creation.yaml:50",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33477,17 +35406,17 @@ def arange_start_step(
         end = _arange_start_step.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_step.convert(2, step)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start_step.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start_step.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start_step.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
@@ -33512,7 +35441,7 @@ _linspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:52",
+    where="creation.yaml:55",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33535,17 +35464,17 @@ def linspace_default(
         end = _linspace_default.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_default.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace_default.table[keys]
@@ -33567,7 +35496,7 @@ _eye_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:57",
+    where="creation.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33583,11 +35512,11 @@ def eye_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _eye_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_default.convert(4, pin_memory)
@@ -33617,7 +35546,7 @@ _eye_m = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:61",
+    where="creation.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33637,17 +35566,17 @@ def eye_m(
         n = _eye_m.convert(0, n)
     if type(m) is not int:
         m = _eye_m.convert(1, m)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_m.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_m.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_m.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_m.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
@@ -33672,7 +35601,7 @@ _linspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:66",
+    where="creation.yaml:69",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33691,11 +35620,11 @@ def linspace_Tensor_Tensor(
 ) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -33732,7 +35661,7 @@ _linspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:71",
+    where="creation.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33753,11 +35682,11 @@ def linspace_Tensor_Scalar(
         end = _linspace_Tensor_Scalar.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Scalar.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
@@ -33794,7 +35723,7 @@ _linspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:76",
+    where="creation.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33815,11 +35744,11 @@ def linspace_Scalar_Tensor(
         start = _linspace_Scalar_Tensor.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Scalar_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Scalar_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
@@ -33857,7 +35786,7 @@ _logspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:81",
+    where="creation.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33883,17 +35812,17 @@ def logspace_default(
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_default.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_default.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_default.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_default.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logspace_default.table[keys]
@@ -33919,7 +35848,7 @@ _logspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:86",
+    where="creation.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33941,11 +35870,11 @@ def logspace_Tensor_Tensor(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -33983,7 +35912,7 @@ _logspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:91",
+    where="creation.yaml:98",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34007,11 +35936,11 @@ def logspace_Tensor_Scalar(
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Scalar.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Scalar.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Scalar.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
@@ -34049,7 +35978,7 @@ _logspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:96",
+    where="creation.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34073,11 +36002,11 @@ def logspace_Scalar_Tensor(
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Scalar_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Scalar_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Scalar_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
@@ -34100,7 +36029,7 @@ def logspace_Scalar_Tensor(
 
 _logspace_Scalar_Tensor.stub = logspace_Scalar_Tensor
 
-_empty_permuted = declare(
+_empty_permuted_default = declare(
     "aten::empty_permuted",
     "(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -34113,14 +36042,14 @@ _empty_permuted = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:101",
+    where="creation.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
 
 # empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_permuted(
+def empty_permuted_default(
     size: Sequence[int],
     physical_layout: Sequence[int],
     *,
@@ -34130,35 +36059,35 @@ def empty_permuted(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_permuted.convert(0, size)
+        size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted.convert(1, physical_layout)
-    if dtype is not None:
-        dtype = _empty_permuted.convert(2, dtype)
-    if layout is not None:
-        layout = _empty_permuted.convert(3, layout)
-    if device is not None:
-        device = _empty_permuted.convert(4, device)
+        physical_layout = _empty_permuted_default.convert(1, physical_layout)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _empty_permuted_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _empty_permuted_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted.convert(5, pin_memory)
+        pin_memory = _empty_permuted_default.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted.table[keys]
+        kernel = _empty_permuted_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_permuted.call(size, physical_layout, dtype, layout, device, pin_memory)
+        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
     return kernel(size, physical_layout, dtype, layout, device, pin_memory)
 
 
-_empty_permuted.stub = empty_permuted
+_empty_permuted_default.stub = empty_permuted_default
 
 _vander = declare(
     "aten::vander",
     "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
-    where="creation.yaml:105",
+    where="creation.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34201,7 +36130,7 @@ _empty_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:107",
+    where="creation.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34217,15 +36146,15 @@ def empty_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34259,7 +36188,7 @@ _zeros_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:111",
+    where="creation.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34275,15 +36204,15 @@ def zeros_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34317,7 +36246,7 @@ _ones_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:115",
+    where="creation.yaml:125",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34333,15 +36262,15 @@ def ones_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34376,7 +36305,7 @@ _full_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:119",
+    where="creation.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34395,15 +36324,15 @@ def full_like_default(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34437,7 +36366,7 @@ _rand_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:123",
+    where="creation.yaml:134",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34453,15 +36382,15 @@ def rand_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34495,7 +36424,7 @@ _randn_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:128",
+    where="creation.yaml:140",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34511,15 +36440,15 @@ def randn_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34554,7 +36483,7 @@ _rand_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:133",
+    where="creation.yaml:146",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34571,17 +36500,17 @@ def rand_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34616,7 +36545,7 @@ _randn_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:138",
+    where="creation.yaml:152",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34633,17 +36562,17 @@ def randn_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34678,7 +36607,7 @@ _randint_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:143",
+    where="creation.yaml:158",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34697,15 +36626,15 @@ def randint_like_default(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_default.convert(1, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34740,7 +36669,7 @@ _randint_like_Tensor = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:148",
+    where="creation.yaml:164",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34757,15 +36686,15 @@ def randint_like_Tensor(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -34801,7 +36730,7 @@ _randint_like_low_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:153",
+    where="creation.yaml:170",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34823,15 +36752,15 @@ def randint_like_low_dtype(
         low = _randint_like_low_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype.convert(2, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_dtype.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_dtype.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_dtype.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34867,7 +36796,7 @@ _randint_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:158",
+    where="creation.yaml:176",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34887,17 +36816,17 @@ def randint_like_generator(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34933,7 +36862,7 @@ _randint_like_Tensor_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:163",
+    where="creation.yaml:182",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34951,17 +36880,17 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -35016,7 +36945,7 @@ _randint_like_low_generator_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:168",
+    where="creation.yaml:188",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -35040,17 +36969,17 @@ def randint_like_low_generator_dtype(
         low = _randint_like_low_generator_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_generator_dtype.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_generator_dtype.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_generator_dtype.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -35091,73 +37020,7 @@ def randint_like_low_generator_dtype(
 
 _randint_like_low_generator_dtype.stub = randint_like_low_generator_dtype
 
-_rand_like_out = declare(
-    "aten::rand_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:173",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _rand_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_rand_like_out.stub = rand_like_out
-
-_randn_like_out = declare(
-    "aten::randn_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:178",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _randn_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_randn_like_out.stub = randn_like_out
-
-_new_empty = declare(
+_new_empty_default = declare(
     "aten::new_empty",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35170,14 +37033,14 @@ _new_empty = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:183",
+    where="creation.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_empty(
+def new_empty_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35189,35 +37052,35 @@ def new_empty(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_empty.convert(1, size)
-    if dtype is not None:
-        dtype = _new_empty.convert(2, dtype)
-    if layout is not None:
-        layout = _new_empty.convert(3, layout)
-    if device is not None:
-        device = _new_empty.convert(4, device)
+        size = _new_empty_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_empty_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_empty_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty.convert(5, pin_memory)
+        pin_memory = _new_empty_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty.table[ARRAYS]
+            kernel = _new_empty_default.table[ARRAYS]
         except KeyError:
-            return _new_empty.call(self, size, dtype, layout, device, pin_memory)
+            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty.table[keys]
+        kernel = _new_empty_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty.call(self, size, dtype, layout, device, pin_memory)
+        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_empty.stub = new_empty
+_new_empty_default.stub = new_empty_default
 
-_new_empty_strided = declare(
+_new_empty_strided_default = declare(
     "aten::new_empty_strided",
     "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -35231,14 +37094,14 @@ _new_empty_strided = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:188",
+    where="creation.yaml:200",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-def new_empty_strided(
+def new_empty_strided_default(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
@@ -35249,37 +37112,37 @@ def new_empty_strided(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_empty_strided.convert(1, size)
+        size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
-        stride = _new_empty_strided.convert(2, stride)
-    if dtype is not None:
-        dtype = _new_empty_strided.convert(3, dtype)
-    if layout is not None:
-        layout = _new_empty_strided.convert(4, layout)
-    if device is not None:
-        device = _new_empty_strided.convert(5, device)
+        stride = _new_empty_strided_default.convert(2, stride)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_empty_strided_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_empty_strided_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided.convert(6, pin_memory)
+        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty_strided.table[ARRAYS]
+            kernel = _new_empty_strided_default.table[ARRAYS]
         except KeyError:
-            return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
+            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
         return kernel(self, size, stride, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided.table[keys]
+        kernel = _new_empty_strided_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
+        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
     return kernel(self, size, stride, dtype, layout, device, pin_memory)
 
 
-_new_empty_strided.stub = new_empty_strided
+_new_empty_strided_default.stub = new_empty_strided_default
 
-_new_zeros = declare(
+_new_zeros_default = declare(
     "aten::new_zeros",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35292,14 +37155,14 @@ _new_zeros = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:193",
+    where="creation.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_zeros(
+def new_zeros_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35311,35 +37174,35 @@ def new_zeros(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_zeros.convert(1, size)
-    if dtype is not None:
-        dtype = _new_zeros.convert(2, dtype)
-    if layout is not None:
-        layout = _new_zeros.convert(3, layout)
-    if device is not None:
-        device = _new_zeros.convert(4, device)
+        size = _new_zeros_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_zeros_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_zeros_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_zeros.convert(5, pin_memory)
+        pin_memory = _new_zeros_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_zeros.table[ARRAYS]
+            kernel = _new_zeros_default.table[ARRAYS]
         except KeyError:
-            return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
+            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros.table[keys]
+        kernel = _new_zeros_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
+        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_zeros.stub = new_zeros
+_new_zeros_default.stub = new_zeros_default
 
-_new_ones = declare(
+_new_ones_default = declare(
     "aten::new_ones",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35352,14 +37215,14 @@ _new_ones = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:198",
+    where="creation.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_ones(
+def new_ones_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35371,35 +37234,35 @@ def new_ones(
     if more or type(size) is int:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_ones.convert(1, size)
-    if dtype is not None:
-        dtype = _new_ones.convert(2, dtype)
-    if layout is not None:
-        layout = _new_ones.convert(3, layout)
-    if device is not None:
-        device = _new_ones.convert(4, device)
+        size = _new_ones_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_ones_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_ones_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_ones.convert(5, pin_memory)
+        pin_memory = _new_ones_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_ones.table[ARRAYS]
+            kernel = _new_ones_default.table[ARRAYS]
         except KeyError:
-            return _new_ones.call(self, size, dtype, layout, device, pin_memory)
+            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones.table[keys]
+        kernel = _new_ones_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_ones.call(self, size, dtype, layout, device, pin_memory)
+        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_ones.stub = new_ones
+_new_ones_default.stub = new_ones_default
 
-_new_full = declare(
+_new_full_default = declare(
     "aten::new_full",
     "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -35413,14 +37276,14 @@ _new_full = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:203",
+    where="creation.yaml:218",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def new_full(
+def new_full_default(
     self: Tensor,
     size: Sequence[int],
     fill_value: Scalar,
@@ -35431,35 +37294,35 @@ def new_full(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_full.convert(1, size)
+        size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full.convert(2, fill_value)
-    if dtype is not None:
-        dtype = _new_full.convert(3, dtype)
-    if layout is not None:
-        layout = _new_full.convert(4, layout)
-    if device is not None:
-        device = _new_full.convert(5, device)
+        fill_value = _new_full_default.convert(2, fill_value)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_full_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_full_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full.convert(6, pin_memory)
+        pin_memory = _new_full_default.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_full.table[ARRAYS]
+            kernel = _new_full_default.table[ARRAYS]
         except KeyError:
-            return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
+            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
         return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_full.table[keys]
+        kernel = _new_full_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
+        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
     return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
 
 
-_new_full.stub = new_full
+_new_full_default.stub = new_full_default
 
 _hann_window_default = declare(
     "aten::hann_window",
@@ -35473,7 +37336,7 @@ _hann_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:210",
+    where="creation.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35490,11 +37353,11 @@ def hann_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_default.convert(4, pin_memory)
@@ -35524,7 +37387,7 @@ _hann_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:214",
+    where="creation.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35544,11 +37407,11 @@ def hann_window_periodic(
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_periodic.convert(5, pin_memory)
@@ -35577,7 +37440,7 @@ _hamming_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:218",
+    where="creation.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35594,11 +37457,11 @@ def hamming_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_default.convert(4, pin_memory)
@@ -35628,7 +37491,7 @@ _hamming_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:222",
+    where="creation.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35648,11 +37511,11 @@ def hamming_window_periodic(
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic.convert(5, pin_memory)
@@ -35683,7 +37546,7 @@ _hamming_window_periodic_alpha = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:226",
+    where="creation.yaml:246",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35706,11 +37569,11 @@ def hamming_window_periodic_alpha(
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
@@ -35742,7 +37605,7 @@ _hamming_window_periodic_alpha_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:230",
+    where="creation.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35768,17 +37631,17 @@ def hamming_window_periodic_alpha_beta(
         alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha_beta.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hamming_window_periodic_alpha_beta.table[keys]
@@ -35798,6 +37661,53 @@ def hamming_window_periodic_alpha_beta(
 
 _hamming_window_periodic_alpha_beta.stub = hamming_window_periodic_alpha_beta
 
+_hamming_window_periodic_alpha_beta_out = declare(
+    "aten::hamming_window.periodic_alpha_beta_out",
+    "(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("beta", "float"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:256",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def hamming_window_periodic_alpha_beta_out(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha_beta_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha_beta_out.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha_beta_out.convert(2, alpha)
+    if type(beta) is not float:
+        beta = _hamming_window_periodic_alpha_beta_out.convert(3, beta)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_alpha_beta_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
+        return kernel(window_length, periodic, alpha, beta, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha_beta_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
+    return kernel(window_length, periodic, alpha, beta, out)
+
+
+_hamming_window_periodic_alpha_beta_out.stub = hamming_window_periodic_alpha_beta_out
+
 _bartlett_window_default = declare(
     "aten::bartlett_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -35810,7 +37720,7 @@ _bartlett_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:235",
+    where="creation.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35827,11 +37737,11 @@ def bartlett_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_default.convert(4, pin_memory)
@@ -35861,7 +37771,7 @@ _bartlett_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:239",
+    where="creation.yaml:263",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35881,17 +37791,17 @@ def bartlett_window_periodic(
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bartlett_window_periodic.table[keys]
@@ -35901,6 +37811,41 @@ def bartlett_window_periodic(
 
 
 _bartlett_window_periodic.stub = bartlett_window_periodic
+
+_bartlett_window_periodic_out = declare(
+    "aten::bartlett_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:268",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _bartlett_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _bartlett_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _bartlett_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_bartlett_window_periodic_out.stub = bartlett_window_periodic_out
 
 _blackman_window_default = declare(
     "aten::blackman_window",
@@ -35914,7 +37859,7 @@ _blackman_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:244",
+    where="creation.yaml:270",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35931,11 +37876,11 @@ def blackman_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_default.convert(4, pin_memory)
@@ -35965,7 +37910,7 @@ _blackman_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:248",
+    where="creation.yaml:275",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35985,17 +37930,17 @@ def blackman_window_periodic(
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _blackman_window_periodic.table[keys]
@@ -36005,6 +37950,41 @@ def blackman_window_periodic(
 
 
 _blackman_window_periodic.stub = blackman_window_periodic
+
+_blackman_window_periodic_out = declare(
+    "aten::blackman_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:280",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _blackman_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _blackman_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _blackman_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_blackman_window_periodic_out.stub = blackman_window_periodic_out
 
 _kaiser_window_default = declare(
     "aten::kaiser_window",
@@ -36018,7 +37998,7 @@ _kaiser_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:253",
+    where="creation.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36035,11 +38015,11 @@ def kaiser_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_default.convert(4, pin_memory)
@@ -36069,7 +38049,7 @@ _kaiser_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:257",
+    where="creation.yaml:287",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36089,11 +38069,11 @@ def kaiser_window_periodic(
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
@@ -36124,7 +38104,7 @@ _kaiser_window_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:261",
+    where="creation.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36147,17 +38127,17 @@ def kaiser_window_beta(
         periodic = _kaiser_window_beta.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_beta.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_beta.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _kaiser_window_beta.table[keys]
@@ -36168,12 +38148,49 @@ def kaiser_window_beta(
 
 _kaiser_window_beta.stub = kaiser_window_beta
 
+_kaiser_window_beta_out = declare(
+    "aten::kaiser_window.beta_out",
+    "(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("beta", "float"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:297",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_beta_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_beta_out.convert(1, periodic)
+    if type(beta) is not float:
+        beta = _kaiser_window_beta_out.convert(2, beta)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_beta_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
+        return kernel(window_length, periodic, beta, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_beta_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
+    return kernel(window_length, periodic, beta, out)
+
+
+_kaiser_window_beta_out.stub = kaiser_window_beta_out
+
 _empty_out = declare(
     "aten::empty.out",
     "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:268",
+    where="creation.yaml:301",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36184,7 +38201,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_out.convert(1, memory_format)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -36210,7 +38227,7 @@ _zeros_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:272",
+    where="creation.yaml:305",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36245,7 +38262,7 @@ _ones_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:276",
+    where="creation.yaml:309",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36280,7 +38297,7 @@ _full_out = declare(
     "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:280",
+    where="creation.yaml:313",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36315,7 +38332,7 @@ _arange_out = declare(
     "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     (("end", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:284",
+    where="creation.yaml:317",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36348,7 +38365,7 @@ _arange_start_out = declare(
     "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:288",
+    where="creation.yaml:321",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36385,7 +38402,7 @@ _linspace_out = declare(
     "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:292",
+    where="creation.yaml:325",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36422,7 +38439,7 @@ _logspace_out = declare(
     "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="creation.yaml:296",
+    where="creation.yaml:329",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36461,7 +38478,7 @@ _eye_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:300",
+    where="creation.yaml:333",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36494,7 +38511,7 @@ _eye_m_out = declare(
     "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:304",
+    where="creation.yaml:337",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36529,14 +38546,14 @@ _empty_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:308",
+    where="creation.yaml:339",
     tags=("out", "pt2_compliant_tag"),
 )
 
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -36562,14 +38579,14 @@ _zeros_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:312",
+    where="creation.yaml:343",
     tags=("out", "pt2_compliant_tag"),
 )
 
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -36595,14 +38612,14 @@ _ones_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:316",
+    where="creation.yaml:347",
     tags=("out", "pt2_compliant_tag"),
 )
 
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -36623,52 +38640,11 @@ def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, ou
 
 _ones_like_out.stub = ones_like_out
 
-_full_like_out = declare(
-    "aten::full_like.out",
-    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:320",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def full_like_out(
-    self: Tensor,
-    fill_value: Scalar,
-    *,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
-        memory_format = _full_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _full_like_out.table[ARRAYS]
-        except KeyError:
-            return _full_like_out.call(self, fill_value, memory_format, out)
-        return kernel(self, fill_value, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_like_out.call(self, fill_value, memory_format, out)
-    return kernel(self, fill_value, memory_format, out)
-
-
-_full_like_out.stub = full_like_out
-
 _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36700,7 +38676,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36732,7 +38708,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36762,7 +38738,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36793,14 +38769,14 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="creation.yaml:355",
+    where="creation.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36825,7 +38801,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="creation.yaml:362",
+    where="creation.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36855,7 +38831,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="creation.yaml:366",
+    where="creation.yaml:393",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -36890,14 +38866,15 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="creation.yaml:369",
+    where="creation.yaml:396",
     tags=("pt2_compliant_tag",),
 )
 
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-    memory_format = _contiguous.convert(1, memory_format)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -36922,7 +38899,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="creation.yaml:372",
+    where="creation.yaml:399",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -36933,7 +38910,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36954,7 +38931,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
 
 _resize_.stub = resize_
 
-__to_copy = declare(
+__to_copy_default = declare(
     "aten::_to_copy",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
     "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -36968,14 +38945,14 @@ __to_copy = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:378",
+    where="creation.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
 #     bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-def _to_copy(
+def _to_copy_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -36985,36 +38962,36 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
-        dtype = __to_copy.convert(1, dtype)
-    if layout is not None:
-        layout = __to_copy.convert(2, layout)
-    if device is not None:
-        device = __to_copy.convert(3, device)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = __to_copy_default.convert(1, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = __to_copy_default.convert(2, layout)
+    if device is not None and type(device) is not Device:
+        device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy.convert(4, pin_memory)
+        pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
-        non_blocking = __to_copy.convert(5, non_blocking)
-    if memory_format is not None:
-        memory_format = __to_copy.convert(6, memory_format)
+        non_blocking = __to_copy_default.convert(5, non_blocking)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __to_copy.table[ARRAYS]
+            kernel = __to_copy_default.table[ARRAYS]
         except KeyError:
-            return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy.table[keys]
+        kernel = __to_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
-__to_copy.stub = _to_copy
+__to_copy_default.stub = _to_copy_default
 
 _to_dtype_layout = declare(
     "aten::to.dtype_layout",
@@ -37031,7 +39008,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:382",
+    where="creation.yaml:410",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37049,11 +39026,11 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _to_dtype_layout.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _to_dtype_layout.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _to_dtype_layout.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _to_dtype_layout.convert(4, pin_memory)
@@ -37061,7 +39038,7 @@ def to_dtype_layout(
         non_blocking = _to_dtype_layout.convert(5, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype_layout.convert(6, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37094,7 +39071,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:385",
+    where="creation.yaml:413",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37109,13 +39086,15 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    device = _to_device.convert(1, device)
-    dtype = _to_device.convert(2, dtype)
+    if type(device) is not Device:
+        device = _to_device.convert(1, device)
+    if not is_dtype(dtype):
+        dtype = _to_device.convert(2, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_device.convert(3, non_blocking)
     if type(copy) is not bool:
         copy = _to_device.convert(4, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37147,7 +39126,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:390",
+    where="creation.yaml:418",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37161,12 +39140,13 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    dtype = _to_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _to_dtype.convert(1, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_dtype.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37198,7 +39178,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:395",
+    where="creation.yaml:423",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37216,7 +39196,7 @@ def to_other(
         non_blocking = _to_other.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_other.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
@@ -37241,7 +39221,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="creation.yaml:400",
+    where="creation.yaml:428",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37271,7 +39251,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:405",
+    where="creation.yaml:433",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -37297,11 +39277,73 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
+__assert_async_default = declare(
+    "aten::_assert_async",
+    "(Tensor self) -> ()",
+    (("self", "Tensor"),),
+    where="creation.yaml:437",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_default.table[ARRAYS]
+        except KeyError:
+            return __assert_async_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_default.call(self)
+    return kernel(self)
+
+
+__assert_async_default.stub = _assert_async_default
+
+__assert_async_msg = declare(
+    "aten::_assert_async.msg",
+    "(Tensor self, str assert_msg) -> ()",
+    (("self", "Tensor"), ("assert_msg", "str")),
+    where="creation.yaml:442",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if type(assert_msg) is not str:
+        assert_msg = __assert_async_msg.convert(1, assert_msg)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_msg.table[ARRAYS]
+        except KeyError:
+            return __assert_async_msg.call(self, assert_msg)
+        return kernel(self, assert_msg)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_msg.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_msg.call(self, assert_msg)
+    return kernel(self, assert_msg)
+
+
+__assert_async_msg.stub = _assert_async_msg
+
 __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:409",
+    where="creation.yaml:447",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -37358,11 +39400,11 @@ def rand_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_default.convert(4, pin_memory)
@@ -37412,13 +39454,13 @@ def rand_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_generator.convert(5, pin_memory)
@@ -37466,11 +39508,11 @@ def randn_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_default.convert(4, pin_memory)
@@ -37520,13 +39562,13 @@ def randn_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_generator.convert(5, pin_memory)
@@ -37576,11 +39618,11 @@ def randint_default(
         high = _randint_default.convert(0, high)
     if not is_int_list(size):
         size = _randint_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_default.convert(5, pin_memory)
@@ -37632,13 +39674,13 @@ def randint_generator(
         high = _randint_generator.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_generator.convert(6, pin_memory)
@@ -37692,11 +39734,11 @@ def randint_low(
         high = _randint_low.convert(1, high)
     if not is_int_list(size):
         size = _randint_low.convert(2, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low.convert(6, pin_memory)
@@ -37752,13 +39794,13 @@ def randint_low_generator(
         high = _randint_low_generator.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low_generator.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low_generator.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low_generator.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low_generator.convert(7, pin_memory)
@@ -37803,11 +39845,11 @@ def randperm_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_default.convert(4, pin_memory)
@@ -37855,19 +39897,19 @@ def randperm_generator(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_generator.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
@@ -37929,7 +39971,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38001,7 +40043,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38073,7 +40115,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         high = _randint_generator_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator_out.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator_out.convert(2, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38157,7 +40199,7 @@ def randint_low_generator_out(
         high = _randint_low_generator_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38225,7 +40267,7 @@ _randperm_generator_out = declare(
 def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator_out.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38251,7 +40293,7 @@ _uniform_default = declare(
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38270,7 +40312,7 @@ _normal_functional = declare(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:116",
+    where="random.yaml:114",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38287,7 +40329,7 @@ def normal_functional(
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
         std = _normal_functional.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38313,7 +40355,7 @@ _normal_ = declare(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:120",
+    where="random.yaml:118",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38324,7 +40366,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
         std = _normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38356,7 +40398,7 @@ _normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:125",
+    where="random.yaml:123",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38374,7 +40416,7 @@ def normal_out(
         mean = _normal_out.convert(1, mean)
     if type(std) is not float:
         std = _normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38400,7 +40442,7 @@ _normal_Tensor_float = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:132",
+    where="random.yaml:130",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38409,7 +40451,7 @@ _normal_Tensor_float = declare(
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and modes is None:
@@ -38435,7 +40477,7 @@ _normal_Tensor_float_out = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:137",
+    where="random.yaml:135",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38450,7 +40492,7 @@ def normal_Tensor_float_out(
 ) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float_out.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(out) is ndarray and modes is None:
@@ -38476,7 +40518,7 @@ _normal_float_Tensor = declare(
     "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:142",
+    where="random.yaml:140",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38485,7 +40527,7 @@ _normal_float_Tensor = declare(
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and modes is None:
@@ -38511,7 +40553,7 @@ _normal_float_Tensor_out = declare(
     "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:147",
+    where="random.yaml:145",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38520,7 +40562,7 @@ _normal_float_Tensor_out = declare(
 def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor_out.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -38546,14 +40588,14 @@ _normal_Tensor_Tensor = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:152",
+    where="random.yaml:150",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and modes is None:
@@ -38579,14 +40621,14 @@ _normal_Tensor_Tensor_out = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:157",
+    where="random.yaml:155",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -38622,7 +40664,7 @@ _normal_float_float = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="random.yaml:162",
+    where="random.yaml:160",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38646,13 +40688,13 @@ def normal_float_float(
         std = _normal_float_float.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _normal_float_float.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _normal_float_float.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _normal_float_float.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _normal_float_float.convert(7, pin_memory)
@@ -38674,7 +40716,7 @@ _normal_float_float_out = declare(
     "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:167",
+    where="random.yaml:165",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38695,7 +40737,7 @@ def normal_float_float_out(
         std = _normal_float_float_out.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38721,7 +40763,7 @@ _exponential_default = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38730,7 +40772,7 @@ _exponential_default = declare(
 def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38756,7 +40798,7 @@ _geometric_default = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38765,7 +40807,7 @@ _geometric_default = declare(
 def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38791,7 +40833,7 @@ _cauchy_default = declare(
     "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38808,7 +40850,7 @@ def cauchy_default(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38834,7 +40876,7 @@ _log_normal_default = declare(
     "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38851,7 +40893,7 @@ def log_normal_default(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38877,7 +40919,7 @@ _random_from = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38896,7 +40938,7 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38905,7 +40947,7 @@ _random_to = declare(
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random_to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38931,14 +40973,14 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38964,14 +41006,14 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:228",
+    where="random.yaml:226",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38997,7 +41039,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:236",
+    where="random.yaml:234",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39006,7 +41048,7 @@ _bernoulli_p = declare(
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_p.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39032,7 +41074,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:241",
+    where="random.yaml:239",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39041,7 +41083,7 @@ _bernoulli__float = declare(
 def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli__float.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39067,7 +41109,7 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:246",
+    where="random.yaml:244",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -39076,7 +41118,7 @@ _bernoulli_float_out = declare(
 def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_float_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_float_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -39102,14 +41144,14 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -39134,14 +41176,14 @@ _poisson_default = declare(
     "aten::poisson",
     "(Tensor self, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:261",
+    where="random.yaml:259",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39166,14 +41208,14 @@ _binomial_default = declare(
     "aten::binomial",
     "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:268",
+    where="random.yaml:266",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -39199,7 +41241,7 @@ _multinomial_default = declare(
     "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:275",
+    where="random.yaml:273",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39216,7 +41258,7 @@ def multinomial_default(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39832,7 +41874,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39867,7 +41909,7 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39902,7 +41944,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39934,7 +41976,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39967,7 +42009,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39997,7 +42039,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40028,7 +42070,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40060,7 +42102,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40093,7 +42135,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40126,7 +42168,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40159,7 +42201,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40190,7 +42232,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40221,7 +42263,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40251,7 +42293,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40282,7 +42324,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40316,7 +42358,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40351,7 +42393,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40391,7 +42433,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40431,7 +42473,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40461,7 +42503,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40492,7 +42534,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40524,7 +42566,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40557,7 +42599,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40588,7 +42630,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40619,7 +42661,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40649,7 +42691,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40680,7 +42722,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40710,7 +42752,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40741,7 +42783,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40773,7 +42815,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40806,7 +42848,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40836,7 +42878,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40867,7 +42909,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40897,7 +42939,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40928,7 +42970,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40959,7 +43001,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40990,7 +43032,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41020,7 +43062,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41051,7 +43093,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41081,7 +43123,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41112,7 +43154,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41144,7 +43186,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41177,7 +43219,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41207,7 +43249,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41238,7 +43280,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41270,7 +43312,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41303,7 +43345,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41333,7 +43375,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41364,7 +43406,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41396,7 +43438,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41429,7 +43471,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41465,7 +43507,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41496,7 +43538,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41535,7 +43577,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41568,7 +43610,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41607,7 +43649,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41640,7 +43682,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41670,7 +43712,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41701,7 +43743,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41738,7 +43780,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41768,7 +43810,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41799,7 +43841,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41829,7 +43871,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41860,7 +43902,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41890,7 +43932,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41921,7 +43963,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41951,7 +43993,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41982,7 +44024,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42012,7 +44054,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42043,7 +44085,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42073,7 +44115,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42104,7 +44146,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42134,7 +44176,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42165,7 +44207,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42195,7 +44237,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42226,7 +44268,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42256,7 +44298,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42287,7 +44329,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42317,7 +44359,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42348,7 +44390,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42378,7 +44420,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42409,7 +44451,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42439,7 +44481,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42470,7 +44512,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42500,7 +44542,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42531,7 +44573,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42561,7 +44603,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42592,7 +44634,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42622,7 +44664,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42653,7 +44695,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42683,7 +44725,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42714,7 +44756,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42744,7 +44786,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42775,7 +44817,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42805,7 +44847,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42836,7 +44878,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42866,7 +44908,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42897,7 +44939,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42930,7 +44972,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42963,7 +45005,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42993,7 +45035,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43024,7 +45066,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43054,7 +45096,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43085,7 +45127,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43115,7 +45157,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43146,7 +45188,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43176,7 +45218,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43207,7 +45249,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43237,7 +45279,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43268,7 +45310,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43298,7 +45340,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43329,7 +45371,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43359,7 +45401,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43390,7 +45432,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43420,7 +45462,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43451,7 +45493,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43481,7 +45523,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43512,7 +45554,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43542,7 +45584,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43573,7 +45615,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43603,7 +45645,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43634,7 +45676,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43664,7 +45706,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43695,7 +45737,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43725,7 +45767,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43756,7 +45798,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43786,7 +45828,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43817,7 +45859,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43847,7 +45889,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43878,7 +45920,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43909,7 +45951,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43946,7 +45988,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43989,7 +46031,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44031,7 +46073,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44062,7 +46104,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44093,7 +46135,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44124,7 +46166,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44155,7 +46197,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44186,7 +46228,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44217,7 +46259,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44247,7 +46289,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44278,7 +46320,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44311,7 +46353,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44344,7 +46386,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44374,7 +46416,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44405,7 +46447,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44435,7 +46477,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44466,7 +46508,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44497,7 +46539,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44527,7 +46569,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44558,7 +46600,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44590,7 +46632,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44623,7 +46665,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44656,7 +46698,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44686,7 +46728,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44717,7 +46759,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44749,7 +46791,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44782,7 +46824,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44815,7 +46857,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44845,7 +46887,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44876,7 +46918,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44908,7 +46950,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44941,7 +46983,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44974,7 +47016,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45004,7 +47046,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45035,7 +47077,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45067,7 +47109,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45100,7 +47142,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45133,7 +47175,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45163,7 +47205,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45194,7 +47236,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45226,7 +47268,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45259,7 +47301,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45292,7 +47334,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45322,7 +47364,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45353,7 +47395,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45385,7 +47427,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45418,7 +47460,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45448,7 +47490,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45479,7 +47521,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45511,7 +47553,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45544,7 +47586,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45574,7 +47616,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45605,7 +47647,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45635,7 +47677,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45666,7 +47708,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45696,7 +47738,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45727,7 +47769,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45757,7 +47799,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45788,7 +47830,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45820,7 +47862,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45853,7 +47895,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45883,7 +47925,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45914,7 +47956,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45946,7 +47988,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45979,7 +48021,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46009,7 +48051,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46040,7 +48082,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46072,7 +48114,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46105,7 +48147,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46135,7 +48177,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46166,7 +48208,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46198,7 +48240,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46231,7 +48273,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +48303,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46292,7 +48334,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46324,7 +48366,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46357,7 +48399,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46387,7 +48429,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46418,7 +48460,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46450,7 +48492,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46490,7 +48532,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46540,7 +48582,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46592,7 +48634,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47068,7 +49110,7 @@ _special_zeta_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:92",
+    where="special.yaml:90",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47099,7 +49141,7 @@ _special_zeta_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:98",
+    where="special.yaml:96",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47132,7 +49174,7 @@ _special_zeta_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:104",
+    where="special.yaml:102",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47165,7 +49207,7 @@ _i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47195,7 +49237,7 @@ _i0_ = declare(
     "aten::i0_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47226,7 +49268,7 @@ _special_i0e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:119",
+    where="special.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47257,7 +49299,7 @@ _special_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:125",
+    where="special.yaml:123",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47288,7 +49330,7 @@ _special_i1e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:131",
+    where="special.yaml:129",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47319,7 +49361,7 @@ _special_modified_bessel_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:137",
+    where="special.yaml:135",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47350,7 +49392,7 @@ _special_modified_bessel_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:143",
+    where="special.yaml:141",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47381,7 +49423,7 @@ _logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47413,7 +49455,7 @@ _logit_ = declare(
     "aten::logit_",
     "(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47446,7 +49488,7 @@ _sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47476,7 +49518,7 @@ _sinc_ = declare(
     "aten::sinc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47507,7 +49549,7 @@ _special_entr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:165",
+    where="special.yaml:163",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47538,7 +49580,7 @@ _special_xlog1py_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:208",
+    where="special.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47569,7 +49611,7 @@ _special_xlog1py_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:214",
+    where="special.yaml:212",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47602,7 +49644,7 @@ _special_xlog1py_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:220",
+    where="special.yaml:218",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47642,7 +49684,7 @@ _sum_out = declare(
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -47692,7 +49734,7 @@ def sum_IntList_out(
         dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_IntList_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -47725,7 +49767,7 @@ _prod_out = declare(
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -47769,7 +49811,7 @@ def prod_int_out(
         dim = _prod_int_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_int_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_int_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -47819,7 +49861,7 @@ def mean_out(
         dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -48251,7 +50293,7 @@ def nansum_out(
         dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -48410,7 +50452,7 @@ def linalg_vector_norm_out(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -48478,7 +50520,8 @@ _norm_ScalarOpt_dtype_out = declare(
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -48657,7 +50700,7 @@ _cumsum_out = declare(
 def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -48692,7 +50735,7 @@ _cumsum_ = declare(
 def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -48727,7 +50770,7 @@ _cumprod_out = declare(
 def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -48762,7 +50805,7 @@ _cumprod_ = declare(
 def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -48816,12 +50859,43 @@ def logcumsumexp_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
 
 _logcumsumexp_out.stub = logcumsumexp_out
 
+_msort_out = declare(
+    "aten::msort.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="sorting.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _msort_out.table[ARRAYS]
+        except KeyError:
+            return _msort_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _msort_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _msort_out.call(self, out)
+    return kernel(self, out)
+
+
+_msort_out.stub = msort_out
+
 _median_out = declare(
     "aten::median.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:64",
+    where="sorting.yaml:66",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48852,7 +50926,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:83",
+    where="sorting.yaml:85",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48878,6 +50952,308 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
+__unique_out = declare(
+    "aten::_unique.out",
+    "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
+    "Tensor(b!))",
+    (
+        ("self", "Tensor"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="sorting.yaml:136",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
+#     (Tensor(a!), Tensor(b!))
+def _unique_out(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    if type(sorted) is not bool:
+        sorted = __unique_out.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique_out.convert(2, return_inverse)
+    modes = active_modes()
+    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
+        try:
+            kernel = __unique_out.table[ARRAYS]
+        except KeyError:
+            return __unique_out.call(self, sorted, return_inverse, out0, out1)
+        return kernel(self, sorted, return_inverse, out0, out1)
+    try:
+        keys = self.keys | out0.keys | out1.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique_out.call(self, sorted, return_inverse, out0, out1)
+    return kernel(self, sorted, return_inverse, out0, out1)
+
+
+__unique_out.stub = _unique_out
+
+__unique2_out = declare(
+    "aten::_unique2.out",
+    "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, "
+    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:143",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def _unique2_out(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(sorted) is not bool:
+        sorted = __unique2_out.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique2_out.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = __unique2_out.convert(3, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __unique2_out.table[ARRAYS]
+        except KeyError:
+            return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique2_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
+
+
+__unique2_out.stub = _unique2_out
+
+_unique_dim_out = declare(
+    "aten::unique_dim.out",
+    "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) "
+    "out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="sorting.yaml:150",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_out(
+    self: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(dim) is not int:
+        dim = _unique_dim_out.convert(1, dim)
+    if type(sorted) is not bool:
+        sorted = _unique_dim_out.convert(2, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_out.convert(3, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_out.convert(4, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_dim_out.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+
+
+_unique_dim_out.stub = unique_dim_out
+
+_unique_consecutive_out = declare(
+    "aten::unique_consecutive.out",
+    "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *, Tensor(a!) out0, "
+    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("dim", "int?", None),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:157",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_consecutive_out(
+    self: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_consecutive_out.convert(1, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_consecutive_out.convert(2, return_counts)
+    if dim is not None and type(dim) is not int:
+        dim = _unique_consecutive_out.convert(3, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_consecutive_out.table[ARRAYS]
+        except KeyError:
+            return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
+        return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_consecutive_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
+    return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
+
+
+_unique_consecutive_out.stub = unique_consecutive_out
+
+_unique_dim_consecutive_out = declare(
+    "aten::unique_dim_consecutive.out",
+    "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) "
+    "out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:164",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_consecutive_out(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(dim) is not int:
+        dim = _unique_dim_consecutive_out.convert(1, dim)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_consecutive_out.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_consecutive_out.convert(3, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_dim_consecutive_out.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_consecutive_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
+
+
+_unique_dim_consecutive_out.stub = unique_dim_consecutive_out
+
 _searchsorted_Tensor_out = declare(
     "aten::searchsorted.Tensor_out",
     "(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
@@ -48892,7 +51268,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48956,7 +51332,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:177",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49018,7 +51394,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:183",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49067,7 +51443,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49107,12 +51483,52 @@ def bucketize_Scalar_out(
 
 _bucketize_Scalar_out.stub = bucketize_Scalar_out
 
+_bincount_out = declare(
+    "aten::bincount.out",
+    "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="sorting.yaml:195",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
+def bincount_out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor:
+    if type(minlength) is not int:
+        minlength = _bincount_out.convert(2, minlength)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (weights is None or type(weights) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _bincount_out.table[ARRAYS]
+        except KeyError:
+            return _bincount_out.call(self, weights, minlength, out)
+        return kernel(self, weights, minlength, out)
+    try:
+        keys = self.keys | out.keys
+        if weights is not None:
+            keys |= weights.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bincount_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bincount_out.call(self, weights, minlength, out)
+    return kernel(self, weights, minlength, out)
+
+
+_bincount_out.stub = bincount_out
+
 _histc_out = declare(
     "aten::histc.out",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:197",
+    where="sorting.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49299,12 +51715,107 @@ def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _vdot_out.stub = vdot_out
 
+_linalg_matmul_out = declare(
+    "aten::linalg_matmul.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:47",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_linalg_matmul_out.stub = linalg_matmul_out
+
+_ger_out = declare(
+    "aten::ger.out",
+    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:65",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _ger_out.table[ARRAYS]
+        except KeyError:
+            return _ger_out.call(self, vec2, out)
+        return kernel(self, vec2, out)
+    try:
+        keys = self.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_out.call(self, vec2, out)
+    return kernel(self, vec2, out)
+
+
+_ger_out.stub = ger_out
+
+_matrix_power_out = declare(
+    "aten::matrix_power.out",
+    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:105",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _matrix_power_out.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power_out.table[ARRAYS]
+        except KeyError:
+            return _matrix_power_out.call(self, n, out)
+        return kernel(self, n, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power_out.call(self, n, out)
+    return kernel(self, n, out)
+
+
+_matrix_power_out.stub = matrix_power_out
+
 _linalg_cross_out = declare(
     "aten::linalg_cross.out",
     "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:87",
+    where="linear_algebra.yaml:111",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49344,7 +51855,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49385,7 +51896,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49427,7 +51938,7 @@ _addmv_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49468,7 +51979,7 @@ _addmv_ = declare(
     "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49510,7 +52021,7 @@ _baddbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49559,7 +52070,7 @@ _baddbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49601,7 +52112,7 @@ _addbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49650,7 +52161,7 @@ _addbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49692,7 +52203,7 @@ _addr_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49733,7 +52244,7 @@ _addr_ = declare(
     "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49768,7 +52279,7 @@ _trace_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:137",
+    where="linear_algebra.yaml:163",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49794,6 +52305,37 @@ def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _trace_out.stub = trace_out
 
+_inverse_out = declare(
+    "aten::inverse.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:202",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def inverse_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _inverse_out.table[ARRAYS]
+        except KeyError:
+            return _inverse_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inverse_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inverse_out.call(self, out)
+    return kernel(self, out)
+
+
+_inverse_out.stub = inverse_out
+
 _linalg_solve_triangular_out = declare(
     "aten::linalg_solve_triangular.out",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)",
@@ -49806,7 +52348,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:197",
+    where="linear_algebra.yaml:233",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49852,7 +52394,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="linear_algebra.yaml:217",
+    where="linear_algebra.yaml:253",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49885,7 +52427,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:224",
+    where="linear_algebra.yaml:260",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49925,7 +52467,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:231",
+    where="linear_algebra.yaml:267",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49970,12 +52512,305 @@ def linalg_lu_solve_out(
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
 
+_linalg_det_out = declare(
+    "aten::linalg_det.out",
+    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:303",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_det_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_det_out(*args, **kwargs)
+
+
+_linalg_det_out.stub = linalg_det_out
+
+_linalg_eigvalsh_out = declare(
+    "aten::linalg_eigvalsh.out",
+    '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
+    (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:443",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvalsh_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvalsh_out.call(self, UPLO, out)
+        return kernel(self, UPLO, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvalsh_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvalsh_out.call(self, UPLO, out)
+    return kernel(self, UPLO, out)
+
+
+_linalg_eigvalsh_out.stub = linalg_eigvalsh_out
+
+_linalg_eigvals_out = declare(
+    "aten::linalg_eigvals.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:469",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvals_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvals_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvals_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvals_out.call(self, out)
+    return kernel(self, out)
+
+
+_linalg_eigvals_out.stub = linalg_eigvals_out
+
+_linalg_svdvals_out = declare(
+    "aten::linalg_svdvals.out",
+    "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:494",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_svdvals_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svdvals_out(*args, **kwargs)
+
+
+_linalg_svdvals_out.stub = linalg_svdvals_out
+
+_linalg_pinv_atol_rtol_tensor_out = declare(
+    "aten::linalg_pinv.atol_rtol_tensor_out",
+    "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "Tensor?", None),
+        ("rtol", "Tensor?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:508",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_tensor_out(
+    self: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_tensor_out.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_pinv_atol_rtol_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_pinv_atol_rtol_tensor_out.stub = linalg_pinv_atol_rtol_tensor_out
+
+_linalg_pinv_out = declare(
+    "aten::linalg_pinv.out",
+    "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:522",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(rcond) is not float:
+        rcond = _linalg_pinv_out.convert(1, rcond)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_out.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_out.call(self, rcond, hermitian, out)
+        return kernel(self, rcond, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_out.call(self, rcond, hermitian, out)
+    return kernel(self, rcond, hermitian, out)
+
+
+_linalg_pinv_out.stub = linalg_pinv_out
+
+_linalg_matrix_rank_out = declare(
+    "aten::linalg_matrix_rank.out",
+    "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:557",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(tol) is not float:
+        tol = _linalg_matrix_rank_out.convert(1, tol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_out.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
+        return kernel(self, tol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
+    return kernel(self, tol, hermitian, out)
+
+
+_linalg_matrix_rank_out.stub = linalg_matrix_rank_out
+
+_nuclear_norm_out = declare(
+    "aten::nuclear_norm.out",
+    "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:601",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_out.convert(1, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_out.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_out.call(self, keepdim, out)
+        return kernel(self, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_out.call(self, keepdim, out)
+    return kernel(self, keepdim, out)
+
+
+_nuclear_norm_out.stub = nuclear_norm_out
+
+__euclidean_dist_out = declare(
+    "aten::_euclidean_dist.out",
+    "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:628",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
+def _euclidean_dist_out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist_out.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist_out.call(x1, x2, out)
+        return kernel(x1, x2, out)
+    try:
+        keys = x1.keys | x2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist_out.call(x1, x2, out)
+    return kernel(x1, x2, out)
+
+
+__euclidean_dist_out.stub = _euclidean_dist_out
+
 __cdist_forward_out = declare(
     "aten::_cdist_forward.out",
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="linear_algebra.yaml:524",
+    where="linear_algebra.yaml:633",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50004,6 +52839,790 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
 
 
 __cdist_forward_out.stub = _cdist_forward_out
+
+_unsafe_split_Tensor_out = declare(
+    "aten::unsafe_split.Tensor_out",
+    "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
+    (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
+    kwarg_only=3,
+    where="views.yaml:260",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor]) -> None:
+    if type(split_size) is not int:
+        split_size = _unsafe_split_Tensor_out.convert(1, split_size)
+    if type(dim) is not int:
+        dim = _unsafe_split_Tensor_out.convert(2, dim)
+    if type(out) is not list:
+        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in out:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsafe_split_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
+    return kernel(self, split_size, dim, out)
+
+
+_unsafe_split_Tensor_out.stub = unsafe_split_Tensor_out
+
+_unsafe_split_with_sizes_out = declare(
+    "aten::unsafe_split_with_sizes.out",
+    "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
+    (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
+    kwarg_only=3,
+    where="views.yaml:266",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_with_sizes_out(
+    self: Tensor,
+    split_sizes: Sequence[int],
+    dim: int = 0,
+    *,
+    out: Sequence[Tensor],
+) -> None:
+    if not is_int_list(split_sizes):
+        split_sizes = _unsafe_split_with_sizes_out.convert(1, split_sizes)
+    if type(dim) is not int:
+        dim = _unsafe_split_with_sizes_out.convert(2, dim)
+    if type(out) is not list:
+        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in out:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsafe_split_with_sizes_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
+    return kernel(self, split_sizes, dim, out)
+
+
+_unsafe_split_with_sizes_out.stub = unsafe_split_with_sizes_out
+
+_alias_copy_out = declare(
+    "aten::alias_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:5",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def alias_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _alias_copy_out.table[ARRAYS]
+        except KeyError:
+            return _alias_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _alias_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _alias_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_alias_copy_out.stub = alias_copy_out
+
+_as_strided_copy_out = declare(
+    "aten::as_strided_copy.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("size", "SymInt[]"),
+        ("stride", "SymInt[]"),
+        ("storage_offset", "SymInt?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="view_copies.yaml:12",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def as_strided_copy_out(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(size):
+        size = _as_strided_copy_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = _as_strided_copy_out.convert(2, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_copy_out.convert(3, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_copy_out.table[ARRAYS]
+        except KeyError:
+            return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
+        return kernel(self, size, stride, storage_offset, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
+    return kernel(self, size, stride, storage_offset, out)
+
+
+_as_strided_copy_out.stub = as_strided_copy_out
+
+_detach_copy_out = declare(
+    "aten::detach_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:19",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def detach_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _detach_copy_out.table[ARRAYS]
+        except KeyError:
+            return _detach_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _detach_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _detach_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_detach_copy_out.stub = detach_copy_out
+
+_diagonal_copy_out = declare(
+    "aten::diagonal_copy.out",
+    "(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1), ("out", "Tensor")),
+    kwarg_only=4,
+    where="view_copies.yaml:26",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
+def diagonal_copy_out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
+    if type(offset) is not int:
+        offset = _diagonal_copy_out.convert(1, offset)
+    if type(dim1) is not int:
+        dim1 = _diagonal_copy_out.convert(2, dim1)
+    if type(dim2) is not int:
+        dim2 = _diagonal_copy_out.convert(3, dim2)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _diagonal_copy_out.table[ARRAYS]
+        except KeyError:
+            return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
+        return kernel(self, offset, dim1, dim2, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diagonal_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
+    return kernel(self, offset, dim1, dim2, out)
+
+
+_diagonal_copy_out.stub = diagonal_copy_out
+
+_expand_copy_out = declare(
+    "aten::expand_copy.out",
+    "(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:33",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
+def expand_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _expand_copy_out.convert(1, size)
+    if type(implicit) is not bool:
+        implicit = _expand_copy_out.convert(2, implicit)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _expand_copy_out.table[ARRAYS]
+        except KeyError:
+            return _expand_copy_out.call(self, size, implicit, out)
+        return kernel(self, size, implicit, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _expand_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _expand_copy_out.call(self, size, implicit, out)
+    return kernel(self, size, implicit, out)
+
+
+_expand_copy_out.stub = expand_copy_out
+
+_permute_copy_out = declare(
+    "aten::permute_copy.out",
+    "(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dims", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def permute_copy_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(dims) is int:
+        dims = [dims, *more]
+    if not is_int_list(dims):
+        dims = _permute_copy_out.convert(1, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _permute_copy_out.table[ARRAYS]
+        except KeyError:
+            return _permute_copy_out.call(self, dims, out)
+        return kernel(self, dims, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _permute_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _permute_copy_out.call(self, dims, out)
+    return kernel(self, dims, out)
+
+
+_permute_copy_out.stub = permute_copy_out
+
+__reshape_alias_copy_out = declare(
+    "aten::_reshape_alias_copy.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:47",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def _reshape_alias_copy_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = __reshape_alias_copy_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = __reshape_alias_copy_out.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __reshape_alias_copy_out.table[ARRAYS]
+        except KeyError:
+            return __reshape_alias_copy_out.call(self, size, stride, out)
+        return kernel(self, size, stride, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __reshape_alias_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __reshape_alias_copy_out.call(self, size, stride, out)
+    return kernel(self, size, stride, out)
+
+
+__reshape_alias_copy_out.stub = _reshape_alias_copy_out
+
+_select_copy_int_out = declare(
+    "aten::select_copy.int_out",
+    "(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:54",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
+def select_copy_int_out(self: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _select_copy_int_out.convert(1, dim)
+    if type(index) is not int:
+        index = _select_copy_int_out.convert(2, index)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _select_copy_int_out.table[ARRAYS]
+        except KeyError:
+            return _select_copy_int_out.call(self, dim, index, out)
+        return kernel(self, dim, index, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _select_copy_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _select_copy_int_out.call(self, dim, index, out)
+    return kernel(self, dim, index, out)
+
+
+_select_copy_int_out.stub = select_copy_int_out
+
+_slice_copy_Tensor_out = declare(
+    "aten::slice_copy.Tensor_out",
+    "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int", 0),
+        ("start", "SymInt?", None),
+        ("end", "SymInt?", None),
+        ("step", "SymInt", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="view_copies.yaml:61",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def slice_copy_Tensor_out(
+    self: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _slice_copy_Tensor_out.convert(1, dim)
+    if start is not None and type(start) is not int:
+        start = _slice_copy_Tensor_out.convert(2, start)
+    if end is not None and type(end) is not int:
+        end = _slice_copy_Tensor_out.convert(3, end)
+    if type(step) is not int:
+        step = _slice_copy_Tensor_out.convert(4, step)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _slice_copy_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
+        return kernel(self, dim, start, end, step, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slice_copy_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
+    return kernel(self, dim, start, end, step, out)
+
+
+_slice_copy_Tensor_out.stub = slice_copy_Tensor_out
+
+_squeeze_copy_out = declare(
+    "aten::squeeze_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:68",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_squeeze_copy_out.stub = squeeze_copy_out
+
+_squeeze_copy_dim_out = declare(
+    "aten::squeeze_copy.dim_out",
+    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:75",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _squeeze_copy_dim_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_dim_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_dim_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_dim_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_squeeze_copy_dim_out.stub = squeeze_copy_dim_out
+
+_squeeze_copy_dims_out = declare(
+    "aten::squeeze_copy.dims_out",
+    "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:82",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dims_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(dim) is int:
+        dim = [dim, *more]
+    if not is_int_list(dim):
+        dim = _squeeze_copy_dims_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_dims_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_dims_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_dims_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_dims_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_squeeze_copy_dims_out.stub = squeeze_copy_dims_out
+
+_t_copy_out = declare(
+    "aten::t_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:89",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def t_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _t_copy_out.table[ARRAYS]
+        except KeyError:
+            return _t_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _t_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _t_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_t_copy_out.stub = t_copy_out
+
+_transpose_copy_int_out = declare(
+    "aten::transpose_copy.int_out",
+    "(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:96",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
+def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, *, out: Tensor) -> Tensor:
+    if type(dim0) is not int:
+        dim0 = _transpose_copy_int_out.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _transpose_copy_int_out.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _transpose_copy_int_out.table[ARRAYS]
+        except KeyError:
+            return _transpose_copy_int_out.call(self, dim0, dim1, out)
+        return kernel(self, dim0, dim1, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _transpose_copy_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _transpose_copy_int_out.call(self, dim0, dim1, out)
+    return kernel(self, dim0, dim1, out)
+
+
+_transpose_copy_int_out.stub = transpose_copy_int_out
+
+_unfold_copy_out = declare(
+    "aten::unfold_copy.out",
+    "(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="view_copies.yaml:103",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
+def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
+    if type(dimension) is not int:
+        dimension = _unfold_copy_out.convert(1, dimension)
+    if type(size) is not int:
+        size = _unfold_copy_out.convert(2, size)
+    if type(step) is not int:
+        step = _unfold_copy_out.convert(3, step)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _unfold_copy_out.table[ARRAYS]
+        except KeyError:
+            return _unfold_copy_out.call(self, dimension, size, step, out)
+        return kernel(self, dimension, size, step, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unfold_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unfold_copy_out.call(self, dimension, size, step, out)
+    return kernel(self, dimension, size, step, out)
+
+
+_unfold_copy_out.stub = unfold_copy_out
+
+_unsqueeze_copy_out = declare(
+    "aten::unsqueeze_copy.out",
+    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:110",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def unsqueeze_copy_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _unsqueeze_copy_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _unsqueeze_copy_out.table[ARRAYS]
+        except KeyError:
+            return _unsqueeze_copy_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsqueeze_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsqueeze_copy_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_unsqueeze_copy_out.stub = unsqueeze_copy_out
+
+_view_as_complex_copy_out = declare(
+    "aten::view_as_complex_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:117",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_complex_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_as_complex_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_as_complex_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_complex_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_complex_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_view_as_complex_copy_out.stub = view_as_complex_copy_out
+
+_view_as_real_copy_out = declare(
+    "aten::view_as_real_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:124",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_real_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_as_real_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_as_real_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_real_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_real_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_view_as_real_copy_out.stub = view_as_real_copy_out
+
+_view_copy_out = declare(
+    "aten::view_copy.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:131",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _view_copy_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_copy_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_copy_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_view_copy_out.stub = view_copy_out
+
+_view_copy_dtype_out = declare(
+    "aten::view_copy.dtype_out",
+    "(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dtype", "ScalarType"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:138",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype_out.convert(1, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_copy_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _view_copy_dtype_out.call(self, dtype, out)
+        return kernel(self, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_copy_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_copy_dtype_out.call(self, dtype, out)
+    return kernel(self, dtype, out)
+
+
+_view_copy_dtype_out.stub = view_copy_dtype_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -50281,12 +53900,45 @@ def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tens
 
 _repeat_out.stub = repeat_out
 
+_repeat_interleave_Tensor_out = declare(
+    "aten::repeat_interleave.Tensor_out",
+    "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
+    (("repeats", "Tensor"), ("output_size", "SymInt?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="shapes.yaml:72",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
+def repeat_interleave_Tensor_out(repeats: Tensor, *, output_size: int | None = None, out: Tensor) -> Tensor:
+    if output_size is not None and type(output_size) is not int:
+        output_size = _repeat_interleave_Tensor_out.convert(1, output_size)
+    modes = active_modes()
+    if type(repeats) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _repeat_interleave_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
+        return kernel(repeats, output_size, out)
+    try:
+        keys = repeats.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _repeat_interleave_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
+    return kernel(repeats, output_size, out)
+
+
+_repeat_interleave_Tensor_out.stub = repeat_interleave_Tensor_out
+
 _block_diag_out = declare(
     "aten::block_diag.out",
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:126",
+    where="shapes.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50315,7 +53967,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:154",
+    where="shapes.yaml:156",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50361,7 +54013,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:173",
+    where="shapes.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -50410,7 +54062,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:181",
+    where="shapes.yaml:187",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50452,7 +54104,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:188",
+    where="shapes.yaml:194",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50492,12 +54144,66 @@ def diagonal_scatter_out(
 
 _diagonal_scatter_out.stub = diagonal_scatter_out
 
+_as_strided_scatter_out = declare(
+    "aten::as_strided_scatter.out",
+    "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("src", "Tensor"),
+        ("size", "SymInt[]"),
+        ("stride", "SymInt[]"),
+        ("storage_offset", "SymInt?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="shapes.yaml:201",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def as_strided_scatter_out(
+    self: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(size):
+        size = _as_strided_scatter_out.convert(2, size)
+    if not is_int_list(stride):
+        stride = _as_strided_scatter_out.convert(3, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_scatter_out.convert(4, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_scatter_out.table[ARRAYS]
+        except KeyError:
+            return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
+        return kernel(self, src, size, stride, storage_offset, out)
+    try:
+        keys = self.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_scatter_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
+    return kernel(self, src, size, stride, storage_offset, out)
+
+
+_as_strided_scatter_out.stub = as_strided_scatter_out
+
 _constant_pad_nd_out = declare(
     "aten::constant_pad_nd.out",
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:202",
+    where="shapes.yaml:209",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50532,7 +54238,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:209",
+    where="shapes.yaml:216",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50565,7 +54271,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:216",
+    where="shapes.yaml:223",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50598,7 +54304,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:223",
+    where="shapes.yaml:230",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50631,7 +54337,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:230",
+    where="shapes.yaml:237",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50664,7 +54370,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:237",
+    where="shapes.yaml:244",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50697,7 +54403,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:244",
+    where="shapes.yaml:251",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52168,7 +55874,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52200,7 +55906,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52233,7 +55939,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52265,7 +55971,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52363,6 +56069,76 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
 
 __log_softmax_out.stub = _log_softmax_out
 
+_softmax_int_out = declare(
+    "aten::softmax.int_out",
+    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:17",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _softmax_int_out.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _softmax_int_out.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _softmax_int_out.table[ARRAYS]
+        except KeyError:
+            return _softmax_int_out.call(self, dim, dtype, out)
+        return kernel(self, dim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _softmax_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _softmax_int_out.call(self, dim, dtype, out)
+    return kernel(self, dim, dtype, out)
+
+
+_softmax_int_out.stub = softmax_int_out
+
+_log_softmax_int_out = declare(
+    "aten::log_softmax.int_out",
+    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:23",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _log_softmax_int_out.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _log_softmax_int_out.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _log_softmax_int_out.table[ARRAYS]
+        except KeyError:
+            return _log_softmax_int_out.call(self, dim, dtype, out)
+        return kernel(self, dim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_softmax_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_softmax_int_out.call(self, dim, dtype, out)
+    return kernel(self, dim, dtype, out)
+
+
+_log_softmax_int_out.stub = log_softmax_int_out
+
 _embedding_out = declare(
     "aten::embedding.out",
     "(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, "
@@ -52376,7 +56152,7 @@ _embedding_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="nn.yaml:37",
+    where="nn.yaml:41",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52422,7 +56198,7 @@ _embedding_renorm_out = declare(
     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52456,7 +56232,7 @@ _embedding_renorm_ = declare(
     "aten::embedding_renorm_",
     "(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52491,7 +56267,7 @@ _native_dropout_out = declare(
     "(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?"), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="nn.yaml:55",
+    where="nn.yaml:59",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -52676,6 +56452,103 @@ def native_group_norm_out(
 
 
 _native_group_norm_out.stub = native_group_norm_out
+
+__native_batch_norm_legit_no_training_out = declare(
+    "aten::_native_batch_norm_legit_no_training.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
+    "eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor"),
+        ("running_var", "Tensor"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=7,
+    where="normalization.yaml:66",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
+#     Tensor(b!), Tensor(c!))
+def _native_batch_norm_legit_no_training_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_no_training_out.convert(5, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_no_training_out.convert(6, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_no_training_out.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_no_training_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                momentum,
+                eps,
+                out0,
+                out1,
+                out2,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys | out0.keys | out1.keys | out2.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_no_training_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_no_training_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+            out0,
+            out1,
+            out2,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
+
+
+__native_batch_norm_legit_no_training_out.stub = _native_batch_norm_legit_no_training_out
 
 _silu_out = declare(
     "aten::silu.out",
@@ -53013,7 +56886,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:82",
+    where="activations.yaml:78",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53043,12 +56916,43 @@ def softplus_out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out:
 
 _softplus_out.stub = softplus_out
 
+_log_sigmoid_out = declare(
+    "aten::log_sigmoid.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="activations.yaml:85",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _log_sigmoid_out.table[ARRAYS]
+        except KeyError:
+            return _log_sigmoid_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_sigmoid_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_sigmoid_out.call(self, out)
+    return kernel(self, out)
+
+
+_log_sigmoid_out.stub = log_sigmoid_out
+
 _hardtanh_out = declare(
     "aten::hardtanh.out",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53082,7 +56986,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53117,7 +57021,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53147,7 +57051,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53178,7 +57082,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53208,7 +57112,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53239,7 +57143,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:133",
+    where="activations.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53272,7 +57176,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:141",
+    where="activations.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53305,7 +57209,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53339,7 +57243,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53374,7 +57278,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:155",
+    where="activations.yaml:150",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53554,6 +57458,220 @@ def binary_cross_entropy_out(
 
 _binary_cross_entropy_out.stub = binary_cross_entropy_out
 
+_binary_cross_entropy_with_logits_out = declare(
+    "aten::binary_cross_entropy_with_logits.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("pos_weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:33",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
+#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def binary_cross_entropy_with_logits_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _binary_cross_entropy_with_logits_out.convert(4, reduction)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (pos_weight is None or type(pos_weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _binary_cross_entropy_with_logits_out.table[ARRAYS]
+        except KeyError:
+            return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
+        return kernel(self, target, weight, pos_weight, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if pos_weight is not None:
+            keys |= pos_weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binary_cross_entropy_with_logits_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
+    return kernel(self, target, weight, pos_weight, reduction, out)
+
+
+_binary_cross_entropy_with_logits_out.stub = binary_cross_entropy_with_logits_out
+
+_soft_margin_loss_out = declare(
+    "aten::soft_margin_loss.out",
+    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
+    kwarg_only=3,
+    where="losses.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _soft_margin_loss_out.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _soft_margin_loss_out.table[ARRAYS]
+        except KeyError:
+            return _soft_margin_loss_out.call(self, target, reduction, out)
+        return kernel(self, target, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _soft_margin_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _soft_margin_loss_out.call(self, target, reduction, out)
+    return kernel(self, target, reduction, out)
+
+
+_soft_margin_loss_out.stub = soft_margin_loss_out
+
+_nll_loss_out = declare(
+    "aten::nll_loss.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("ignore_index", "SymInt", -100),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:51",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _nll_loss_out.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss_out.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss_out.table[ARRAYS]
+        except KeyError:
+            return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
+        return kernel(self, target, weight, reduction, ignore_index, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
+    return kernel(self, target, weight, reduction, ignore_index, out)
+
+
+_nll_loss_out.stub = nll_loss_out
+
+_nll_loss2d_out = declare(
+    "aten::nll_loss2d.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("ignore_index", "SymInt", -100),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:65",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss2d_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _nll_loss2d_out.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss2d_out.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss2d_out.table[ARRAYS]
+        except KeyError:
+            return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
+        return kernel(self, target, weight, reduction, ignore_index, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss2d_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
+    return kernel(self, target, weight, reduction, ignore_index, out)
+
+
+_nll_loss2d_out.stub = nll_loss2d_out
+
 _multi_margin_loss_out = declare(
     "aten::multi_margin_loss.out",
     "(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean, *, "
@@ -53568,7 +57686,7 @@ _multi_margin_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="losses.yaml:79",
+    where="losses.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53618,7 +57736,40 @@ def multi_margin_loss_out(
 
 _multi_margin_loss_out.stub = multi_margin_loss_out
 
-_convolution_out = declare(
+_multilabel_margin_loss_out = declare(
+    "aten::multilabel_margin_loss.out",
+    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
+    kwarg_only=3,
+    where="losses.yaml:89",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _multilabel_margin_loss_out.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _multilabel_margin_loss_out.table[ARRAYS]
+        except KeyError:
+            return _multilabel_margin_loss_out.call(self, target, reduction, out)
+        return kernel(self, target, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multilabel_margin_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multilabel_margin_loss_out.call(self, target, reduction, out)
+    return kernel(self, target, reduction, out)
+
+
+_multilabel_margin_loss_out.stub = multilabel_margin_loss_out
+
+_convolution_out_ = declare(
     "aten::convolution.out",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
@@ -53656,17 +57807,17 @@ def convolution_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_out.convert(3, stride)
+        stride = _convolution_out_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_out.convert(4, padding)
+        padding = _convolution_out_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_out.convert(5, dilation)
+        dilation = _convolution_out_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_out.convert(6, transposed)
+        transposed = _convolution_out_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_out.convert(7, output_padding)
+        output_padding = _convolution_out_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_out.convert(8, groups)
+        groups = _convolution_out_.convert(8, groups)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -53676,9 +57827,9 @@ def convolution_out(
         and modes is None
     ):
         try:
-            kernel = _convolution_out.table[ARRAYS]
+            kernel = _convolution_out_.table[ARRAYS]
         except KeyError:
-            return _convolution_out.call(
+            return _convolution_out_.call(
                 input,
                 weight,
                 bias,
@@ -53697,9 +57848,9 @@ def convolution_out(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_out.table[keys]
+        kernel = _convolution_out_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_out.call(
+        return _convolution_out_.call(
             input,
             weight,
             bias,
@@ -53714,7 +57865,161 @@ def convolution_out(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out)
 
 
-_convolution_out.stub = convolution_out
+_convolution_out_.stub = convolution_out
+
+__convolution_out = declare(
+    "aten::_convolution.out",
+    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+    "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+    "bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor"),
+        ("bias", "Tensor?"),
+        ("stride", "SymInt[]"),
+        ("padding", "SymInt[]"),
+        ("dilation", "SymInt[]"),
+        ("transposed", "bool"),
+        ("output_padding", "SymInt[]"),
+        ("groups", "SymInt"),
+        ("benchmark", "bool"),
+        ("deterministic", "bool"),
+        ("cudnn_enabled", "bool"),
+        ("allow_tf32", "bool"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=13,
+    where="convolution.yaml:12",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
+def _convolution_out(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(stride):
+        stride = __convolution_out.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution_out.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution_out.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution_out.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution_out.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution_out.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution_out.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution_out.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution_out.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution_out.convert(12, allow_tf32)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and type(weight) is ndarray
+        and (bias is None or type(bias) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __convolution_out.table[ARRAYS]
+        except KeyError:
+            return __convolution_out.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+                out,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+            out,
+        )
+    try:
+        keys = input.keys | weight.keys | out.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution_out.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+            out,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+        out,
+    )
+
+
+__convolution_out.stub = _convolution_out
 
 _im2col_out = declare(
     "aten::im2col.out",
@@ -53729,7 +58034,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="convolution.yaml:36",
+    where="convolution.yaml:37",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53786,7 +58091,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="convolution.yaml:42",
+    where="convolution.yaml:43",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54001,7 +58306,7 @@ __adaptive_avg_pool2d_out = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:60",
+    where="pooling.yaml:62",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54034,7 +58339,7 @@ __adaptive_avg_pool3d_out = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:67",
+    where="pooling.yaml:69",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54061,6 +58366,72 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, 
 
 
 __adaptive_avg_pool3d_out.stub = _adaptive_avg_pool3d_out
+
+_adaptive_avg_pool2d_out_ = declare(
+    "aten::adaptive_avg_pool2d.out",
+    "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:81",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool2d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool2d_out_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool2d_out_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool2d_out_.call(self, output_size, out)
+        return kernel(self, output_size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool2d_out_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool2d_out_.call(self, output_size, out)
+    return kernel(self, output_size, out)
+
+
+_adaptive_avg_pool2d_out_.stub = adaptive_avg_pool2d_out
+
+_adaptive_avg_pool3d_out_ = declare(
+    "aten::adaptive_avg_pool3d.out",
+    "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:86",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_out_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_out_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_out_.call(self, output_size, out)
+        return kernel(self, output_size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_out_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_out_.call(self, output_size, out)
+    return kernel(self, output_size, out)
+
+
+_adaptive_avg_pool3d_out_.stub = adaptive_avg_pool3d_out
 
 _upsample_nearest1d_out = declare(
     "aten::upsample_nearest1d.out",
@@ -54167,7 +58538,7 @@ _upsample_nearest3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:22",
+    where="upsampling.yaml:24",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54215,7 +58586,7 @@ __upsample_nearest_exact1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="upsampling.yaml:30",
+    where="upsampling.yaml:32",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54262,7 +58633,7 @@ __upsample_nearest_exact2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:38",
+    where="upsampling.yaml:40",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54315,7 +58686,7 @@ __upsample_nearest_exact3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:46",
+    where="upsampling.yaml:48",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54369,7 +58740,7 @@ _upsample_linear1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:54",
+    where="upsampling.yaml:56",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54422,7 +58793,7 @@ _upsample_bilinear2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:62",
+    where="upsampling.yaml:64",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54479,7 +58850,7 @@ _upsample_trilinear3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="upsampling.yaml:71",
+    where="upsampling.yaml:75",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54538,7 +58909,7 @@ _upsample_bicubic2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:79",
+    where="upsampling.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54581,12 +58952,1248 @@ def upsample_bicubic2d_out(
 
 _upsample_bicubic2d_out.stub = upsample_bicubic2d_out
 
+_scalar_tensor_out = declare(
+    "aten::scalar_tensor.out",
+    "(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
+    (("s", "Scalar"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:37",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
+def scalar_tensor_out(s: Scalar, *, out: Tensor) -> Tensor:
+    if type(s) is not int and type(s) is not float:
+        s = _scalar_tensor_out.convert(0, s)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _scalar_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _scalar_tensor_out.call(s, out)
+        return kernel(s, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scalar_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scalar_tensor_out.call(s, out)
+    return kernel(s, out)
+
+
+_scalar_tensor_out.stub = scalar_tensor_out
+
+_linspace_Tensor_Tensor_out = declare(
+    "aten::linspace.Tensor_Tensor_out",
+    "(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:69",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Tensor_out.convert(2, steps)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = start.keys | end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Tensor_Tensor_out.stub = linspace_Tensor_Tensor_out
+
+_linspace_Tensor_Scalar_out = declare(
+    "aten::linspace.Tensor_Scalar_out",
+    "(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:75",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _linspace_Tensor_Scalar_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Scalar_out.convert(2, steps)
+    modes = active_modes()
+    if type(start) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = start.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Tensor_Scalar_out.stub = linspace_Tensor_Scalar_out
+
+_linspace_Scalar_Tensor_out = declare(
+    "aten::linspace.Scalar_Tensor_out",
+    "(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:81",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _linspace_Scalar_Tensor_out.convert(0, start)
+    if type(steps) is not int:
+        steps = _linspace_Scalar_Tensor_out.convert(2, steps)
+    modes = active_modes()
+    if type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Scalar_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Scalar_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Scalar_Tensor_out.stub = linspace_Scalar_Tensor_out
+
+_logspace_Tensor_Tensor_out = declare(
+    "aten::logspace.Tensor_Tensor_out",
+    "(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:92",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Tensor_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Tensor_out.convert(3, base)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = start.keys | end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Tensor_Tensor_out.stub = logspace_Tensor_Tensor_out
+
+_logspace_Tensor_Scalar_out = declare(
+    "aten::logspace.Tensor_Scalar_out",
+    "(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:98",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _logspace_Tensor_Scalar_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Scalar_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Scalar_out.convert(3, base)
+    modes = active_modes()
+    if type(start) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = start.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Tensor_Scalar_out.stub = logspace_Tensor_Scalar_out
+
+_logspace_Scalar_Tensor_out = declare(
+    "aten::logspace.Scalar_Tensor_out",
+    "(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:104",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _logspace_Scalar_Tensor_out.convert(0, start)
+    if type(steps) is not int:
+        steps = _logspace_Scalar_Tensor_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Scalar_Tensor_out.convert(3, base)
+    modes = active_modes()
+    if type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Scalar_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Scalar_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Scalar_Tensor_out.stub = logspace_Scalar_Tensor_out
+
+_empty_permuted_out = declare(
+    "aten::empty_permuted.out",
+    "(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("physical_layout", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:110",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
+def empty_permuted_out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _empty_permuted_out.convert(0, size)
+    if not is_int_list(physical_layout):
+        physical_layout = _empty_permuted_out.convert(1, physical_layout)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_permuted_out.table[ARRAYS]
+        except KeyError:
+            return _empty_permuted_out.call(size, physical_layout, out)
+        return kernel(size, physical_layout, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_permuted_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_permuted_out.call(size, physical_layout, out)
+    return kernel(size, physical_layout, out)
+
+
+_empty_permuted_out.stub = empty_permuted_out
+
+_full_like_out = declare(
+    "aten::full_like.out",
+    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:129",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_like_out.convert(1, fill_value)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _full_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _full_like_out.table[ARRAYS]
+        except KeyError:
+            return _full_like_out.call(self, fill_value, memory_format, out)
+        return kernel(self, fill_value, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_like_out.call(self, fill_value, memory_format, out)
+    return kernel(self, fill_value, memory_format, out)
+
+
+_full_like_out.stub = full_like_out
+
+_rand_like_out = declare(
+    "aten::rand_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:134",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _rand_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_rand_like_out.stub = rand_like_out
+
+_randn_like_out = declare(
+    "aten::randn_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:140",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randn_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_randn_like_out.stub = randn_like_out
+
+_rand_like_generator_out = declare(
+    "aten::rand_like.generator_out",
+    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:146",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def rand_like_generator_out(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None and type(generator) is not Generator:
+        generator = _rand_like_generator_out.convert(1, generator)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _rand_like_generator_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_generator_out.call(self, generator, memory_format, out)
+        return kernel(self, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_generator_out.call(self, generator, memory_format, out)
+    return kernel(self, generator, memory_format, out)
+
+
+_rand_like_generator_out.stub = rand_like_generator_out
+
+_randn_like_generator_out = declare(
+    "aten::randn_like.generator_out",
+    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:152",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def randn_like_generator_out(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None and type(generator) is not Generator:
+        generator = _randn_like_generator_out.convert(1, generator)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randn_like_generator_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_generator_out.call(self, generator, memory_format, out)
+        return kernel(self, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_generator_out.call(self, generator, memory_format, out)
+    return kernel(self, generator, memory_format, out)
+
+
+_randn_like_generator_out.stub = randn_like_generator_out
+
+_randint_like_out = declare(
+    "aten::randint_like.out",
+    "(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("high", "SymInt"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:158",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_out.convert(1, high)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_out.call(self, high, memory_format, out)
+        return kernel(self, high, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_out.call(self, high, memory_format, out)
+    return kernel(self, high, memory_format, out)
+
+
+_randint_like_out.stub = randint_like_out
+
+_randint_like_Tensor_out = declare(
+    "aten::randint_like.Tensor_out",
+    "(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("high", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:164",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_out(
+    self: Tensor,
+    high: Tensor,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_Tensor_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor_out.call(self, high, memory_format, out)
+        return kernel(self, high, memory_format, out)
+    try:
+        keys = self.keys | high.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor_out.call(self, high, memory_format, out)
+    return kernel(self, high, memory_format, out)
+
+
+_randint_like_Tensor_out.stub = randint_like_Tensor_out
+
+_randint_like_low_dtype_out = declare(
+    "aten::randint_like.low_dtype_out",
+    "(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:170",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def randint_like_low_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_dtype_out.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_dtype_out.convert(2, high)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
+        return kernel(self, low, high, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
+    return kernel(self, low, high, memory_format, out)
+
+
+_randint_like_low_dtype_out.stub = randint_like_low_dtype_out
+
+_randint_like_generator_out = declare(
+    "aten::randint_like.generator_out",
+    "(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:176",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def randint_like_generator_out(
+    self: Tensor,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_generator_out.convert(1, high)
+    if generator is not None and type(generator) is not Generator:
+        generator = _randint_like_generator_out.convert(2, generator)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_generator_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_generator_out.call(self, high, generator, memory_format, out)
+        return kernel(self, high, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_generator_out.call(self, high, generator, memory_format, out)
+    return kernel(self, high, generator, memory_format, out)
+
+
+_randint_like_generator_out.stub = randint_like_generator_out
+
+_randint_like_Tensor_generator_out = declare(
+    "aten::randint_like.Tensor_generator_out",
+    "(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("high", "Tensor"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:182",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_generator_out(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None and type(generator) is not Generator:
+        generator = _randint_like_Tensor_generator_out.convert(2, generator)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
+        return kernel(self, high, generator, memory_format, out)
+    try:
+        keys = self.keys | high.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
+    return kernel(self, high, generator, memory_format, out)
+
+
+_randint_like_Tensor_generator_out.stub = randint_like_Tensor_generator_out
+
+_randint_like_low_generator_dtype_out = declare(
+    "aten::randint_like.low_generator_dtype_out",
+    "(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:188",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_low_generator_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_generator_dtype_out.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_generator_dtype_out.convert(2, high)
+    if generator is not None and type(generator) is not Generator:
+        generator = _randint_like_low_generator_dtype_out.convert(3, generator)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_generator_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
+        return kernel(self, low, high, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_generator_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
+    return kernel(self, low, high, generator, memory_format, out)
+
+
+_randint_like_low_generator_dtype_out.stub = randint_like_low_generator_dtype_out
+
+_new_empty_out = declare(
+    "aten::new_empty.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:194",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_empty_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_out.table[ARRAYS]
+        except KeyError:
+            return _new_empty_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_empty_out.stub = new_empty_out
+
+_new_empty_strided_out = declare(
+    "aten::new_empty_strided.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:200",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_strided_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _new_empty_strided_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = _new_empty_strided_out.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_strided_out.table[ARRAYS]
+        except KeyError:
+            return _new_empty_strided_out.call(self, size, stride, out)
+        return kernel(self, size, stride, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_strided_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_strided_out.call(self, size, stride, out)
+    return kernel(self, size, stride, out)
+
+
+_new_empty_strided_out.stub = new_empty_strided_out
+
+_new_zeros_out = declare(
+    "aten::new_zeros.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:206",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_zeros_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_zeros_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_zeros_out.table[ARRAYS]
+        except KeyError:
+            return _new_zeros_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_zeros_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_zeros_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_zeros_out.stub = new_zeros_out
+
+_new_ones_out = declare(
+    "aten::new_ones.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:212",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_ones_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) is int:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_ones_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_ones_out.table[ARRAYS]
+        except KeyError:
+            return _new_ones_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_ones_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_ones_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_ones_out.stub = new_ones_out
+
+_new_full_out = declare(
+    "aten::new_full.out",
+    "(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:218",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def new_full_out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _new_full_out.convert(1, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _new_full_out.convert(2, fill_value)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_full_out.table[ARRAYS]
+        except KeyError:
+            return _new_full_out.call(self, size, fill_value, out)
+        return kernel(self, size, fill_value, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_full_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_full_out.call(self, size, fill_value, out)
+    return kernel(self, size, fill_value, out)
+
+
+_new_full_out.stub = new_full_out
+
+_hann_window_out = declare(
+    "aten::hann_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:226",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hann_window_out.table[ARRAYS]
+        except KeyError:
+            return _hann_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_hann_window_out.stub = hann_window_out
+
+_hann_window_periodic_out = declare(
+    "aten::hann_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:231",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hann_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hann_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _hann_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_hann_window_periodic_out.stub = hann_window_periodic_out
+
+_hamming_window_out = declare(
+    "aten::hamming_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:236",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_hamming_window_out.stub = hamming_window_out
+
+_hamming_window_periodic_out = declare(
+    "aten::hamming_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:241",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_hamming_window_periodic_out.stub = hamming_window_periodic_out
+
+_hamming_window_periodic_alpha_out = declare(
+    "aten::hamming_window.periodic_alpha_out",
+    "(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:246",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha_out.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha_out.convert(2, alpha)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_alpha_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
+        return kernel(window_length, periodic, alpha, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
+    return kernel(window_length, periodic, alpha, out)
+
+
+_hamming_window_periodic_alpha_out.stub = hamming_window_periodic_alpha_out
+
+_bartlett_window_out = declare(
+    "aten::bartlett_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:258",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _bartlett_window_out.table[ARRAYS]
+        except KeyError:
+            return _bartlett_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_bartlett_window_out.stub = bartlett_window_out
+
+_blackman_window_out = declare(
+    "aten::blackman_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:270",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _blackman_window_out.table[ARRAYS]
+        except KeyError:
+            return _blackman_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_blackman_window_out.stub = blackman_window_out
+
+_kaiser_window_out = declare(
+    "aten::kaiser_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:282",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_kaiser_window_out.stub = kaiser_window_out
+
+_kaiser_window_periodic_out = declare(
+    "aten::kaiser_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:287",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_kaiser_window_periodic_out.stub = kaiser_window_periodic_out
+
 _copy_out = declare(
     "aten::copy.out",
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54618,7 +60225,7 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54651,7 +60258,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54683,7 +60290,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54716,7 +60323,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54746,7 +60353,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54777,7 +60384,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54807,7 +60414,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54838,14 +60445,14 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:355",
+    where="creation.yaml:382",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -54866,6 +60473,47 @@ def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: T
 
 _clone_out.stub = clone_out
 
+__to_copy_out = declare(
+    "aten::_to_copy.out",
+    "(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("non_blocking", "bool", False), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:405",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def _to_copy_out(
+    self: Tensor,
+    *,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(non_blocking) is not bool:
+        non_blocking = __to_copy_out.convert(1, non_blocking)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = __to_copy_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __to_copy_out.table[ARRAYS]
+        except KeyError:
+            return __to_copy_out.call(self, non_blocking, memory_format, out)
+        return kernel(self, non_blocking, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __to_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __to_copy_out.call(self, non_blocking, memory_format, out)
+    return kernel(self, non_blocking, memory_format, out)
+
+
+__to_copy_out.stub = _to_copy_out
+
 _uniform_out = declare(
     "aten::uniform.out",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
@@ -54877,7 +60525,7 @@ _uniform_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -54896,7 +60544,7 @@ _uniform_ = declare(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -54915,7 +60563,7 @@ _exponential_out = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -54924,7 +60572,7 @@ _exponential_out = declare(
 def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_out.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -54950,7 +60598,7 @@ _exponential_ = declare(
     "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -54959,7 +60607,7 @@ _exponential_ = declare(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -54985,7 +60633,7 @@ _geometric_out = declare(
     "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -54994,7 +60642,7 @@ _geometric_out = declare(
 def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _geometric_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55020,7 +60668,7 @@ _geometric_ = declare(
     "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55029,7 +60677,7 @@ _geometric_ = declare(
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -55061,7 +60709,7 @@ _cauchy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55079,7 +60727,7 @@ def cauchy_out(
         median = _cauchy_out.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_out.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55105,7 +60753,7 @@ _cauchy_ = declare(
     "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55116,7 +60764,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -55148,7 +60796,7 @@ _log_normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55166,7 +60814,7 @@ def log_normal_out(
         mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55192,7 +60840,7 @@ _log_normal_ = declare(
     "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55203,7 +60851,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -55229,7 +60877,7 @@ _random_from_out = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55248,7 +60896,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55267,7 +60915,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55276,7 +60924,7 @@ _random_to_out = declare(
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(to) is not int:
         to = _random_to_out.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55302,7 +60950,7 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55311,7 +60959,7 @@ _random__to = declare(
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random__to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -55337,14 +60985,14 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55370,14 +61018,14 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -55403,14 +61051,14 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:228",
+    where="random.yaml:226",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55436,14 +61084,14 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
@@ -55469,14 +61117,14 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -55502,14 +61150,14 @@ _poisson_out = declare(
     "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:261",
+    where="random.yaml:259",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -55535,14 +61183,14 @@ _binomial_out = declare(
     "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:268",
+    where="random.yaml:266",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_out.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
@@ -55575,7 +61223,7 @@ _multinomial_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:275",
+    where="random.yaml:273",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55594,7 +61242,7 @@ def multinomial_out(
         num_samples = _multinomial_out.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_out.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60733,7 +66381,7 @@ def nansum(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60772,7 +66420,7 @@ def nanmean(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60937,7 +66585,7 @@ def linalg_vector_norm(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -61073,7 +66721,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         return _cumsum.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -61103,7 +66751,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         return _cumprod.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -61597,15 +67245,218 @@ def nanquantile(
 
 _nanquantile.stub = nanquantile
 
-packet("aten::_unique").stub = _unique
+__unique = packet("aten::_unique")
 
-packet("aten::_unique2").stub = _unique2
 
-packet("aten::unique_dim").stub = unique_dim
+# _unique: default, out
+def _unique(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None:
+        return __unique.call((self, sorted, return_inverse), {"out0": out0, "out1": out1})
+    if type(sorted) is not bool:
+        sorted = __unique_default.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique_default.convert(2, return_inverse)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __unique_default.table[ARRAYS]
+        except KeyError:
+            return __unique_default.call(self, sorted, return_inverse)
+        return kernel(self, sorted, return_inverse)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique_default.call(self, sorted, return_inverse)
+    return kernel(self, sorted, return_inverse)
 
-packet("aten::unique_consecutive").stub = unique_consecutive
 
-packet("aten::unique_dim_consecutive").stub = unique_dim_consecutive
+__unique.stub = _unique
+
+__unique2 = packet("aten::_unique2")
+
+
+# _unique2: default, out
+def _unique2(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return __unique2.call((self, sorted, return_inverse, return_counts), {"out0": out0, "out1": out1, "out2": out2})
+    if type(sorted) is not bool:
+        sorted = __unique2_default.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique2_default.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = __unique2_default.convert(3, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __unique2_default.table[ARRAYS]
+        except KeyError:
+            return __unique2_default.call(self, sorted, return_inverse, return_counts)
+        return kernel(self, sorted, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique2_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique2_default.call(self, sorted, return_inverse, return_counts)
+    return kernel(self, sorted, return_inverse, return_counts)
+
+
+__unique2.stub = _unique2
+
+_unique_dim = packet("aten::unique_dim")
+
+
+# unique_dim: default, out
+def unique_dim(
+    self: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_dim.call(
+            (self, dim, sorted, return_inverse, return_counts),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(dim) is not int:
+        dim = _unique_dim_default.convert(1, dim)
+    if type(sorted) is not bool:
+        sorted = _unique_dim_default.convert(2, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_default.convert(3, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_default.convert(4, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_dim_default.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+        return kernel(self, dim, sorted, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+    return kernel(self, dim, sorted, return_inverse, return_counts)
+
+
+_unique_dim.stub = unique_dim
+
+_unique_consecutive = packet("aten::unique_consecutive")
+
+
+# unique_consecutive: default, out
+def unique_consecutive(
+    self: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_consecutive.call(
+            (self, return_inverse, return_counts, dim),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_consecutive_default.convert(2, return_counts)
+    if dim is not None and type(dim) is not int:
+        dim = _unique_consecutive_default.convert(3, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_consecutive_default.table[ARRAYS]
+        except KeyError:
+            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+        return kernel(self, return_inverse, return_counts, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_consecutive_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+    return kernel(self, return_inverse, return_counts, dim)
+
+
+_unique_consecutive.stub = unique_consecutive
+
+_unique_dim_consecutive = packet("aten::unique_dim_consecutive")
+
+
+# unique_dim_consecutive: default, out
+def unique_dim_consecutive(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_dim_consecutive.call(
+            (self, dim, return_inverse, return_counts),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(dim) is not int:
+        dim = _unique_dim_consecutive_default.convert(1, dim)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_dim_consecutive_default.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+        return kernel(self, dim, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_consecutive_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+    return kernel(self, dim, return_inverse, return_counts)
+
+
+_unique_dim_consecutive.stub = unique_dim_consecutive
 
 _searchsorted = packet("aten::searchsorted")
 
@@ -61718,7 +67569,35 @@ def bucketize(
 
 _bucketize.stub = bucketize
 
-packet("aten::bincount").stub = bincount
+_bincount = packet("aten::bincount")
+
+
+# bincount: default, out
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _bincount.call((self, weights, minlength), {"out": out})
+    if type(minlength) is not int:
+        minlength = _bincount_default.convert(2, minlength)
+    modes = active_modes()
+    if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
+        try:
+            kernel = _bincount_default.table[ARRAYS]
+        except KeyError:
+            return _bincount_default.call(self, weights, minlength)
+        return kernel(self, weights, minlength)
+    try:
+        keys = self.keys
+        if weights is not None:
+            keys |= weights.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bincount_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bincount_default.call(self, weights, minlength)
+    return kernel(self, weights, minlength)
+
+
+_bincount.stub = bincount
 
 _histc = packet("aten::histc")
 
@@ -61898,31 +67777,332 @@ def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
 
 _vdot.stub = vdot
 
-packet("aten::matmul").stub = matmul
+_matmul = packet("aten::matmul")
 
-packet("aten::linalg_matmul").stub = linalg_matmul
 
-packet("aten::linalg_vecdot").stub = linalg_vecdot
+# matmul: default, out
+def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _matmul.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _matmul_default.table[ARRAYS]
+        except KeyError:
+            return _matmul_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul_default.call(self, other)
+    return kernel(self, other)
 
-packet("aten::outer").stub = outer
 
-packet("aten::ger").stub = ger
+_matmul.stub = matmul
 
-packet("aten::inner").stub = inner
+_linalg_matmul = packet("aten::linalg_matmul")
 
-packet("aten::tensordot").stub = tensordot
+
+# linalg_matmul: default, out
+def linalg_matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_matmul.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul_default.call(self, other)
+    return kernel(self, other)
+
+
+_linalg_matmul.stub = linalg_matmul
+
+_linalg_vecdot = packet("aten::linalg_vecdot")
+
+
+# linalg_vecdot: default, out
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_vecdot.call((x, y), {"dim": dim, "out": out})
+    if type(dim) is not int:
+        dim = _linalg_vecdot_default.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot_default.call(x, y, dim)
+        return kernel(x, y, dim)
+    try:
+        keys = x.keys | y.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot_default.call(x, y, dim)
+    return kernel(x, y, dim)
+
+
+_linalg_vecdot.stub = linalg_vecdot
+
+_outer = packet("aten::outer")
+
+
+# outer: default, out
+def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _outer.call((self, vec2), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _outer_default.table[ARRAYS]
+        except KeyError:
+            return _outer_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_outer.stub = outer
+
+_ger = packet("aten::ger")
+
+
+# ger: default, out
+def ger(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _ger.call((self, vec2), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger_default.table[ARRAYS]
+        except KeyError:
+            return _ger_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger.stub = ger
+
+_inner = packet("aten::inner")
+
+
+# inner: default, out
+def inner(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _inner.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _inner_default.table[ARRAYS]
+        except KeyError:
+            return _inner_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_default.call(self, other)
+    return kernel(self, other)
+
+
+_inner.stub = inner
+
+_tensordot = packet("aten::tensordot")
+
+
+# tensordot: default, out
+def tensordot(
+    self: Tensor,
+    other: Tensor,
+    dims_self: Sequence[int],
+    dims_other: Sequence[int],
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _tensordot.call((self, other, dims_self, dims_other), {"out": out})
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_default.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_default.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_default.table[ARRAYS]
+        except KeyError:
+            return _tensordot_default.call(self, other, dims_self, dims_other)
+        return kernel(self, other, dims_self, dims_other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot_default.call(self, other, dims_self, dims_other)
+    return kernel(self, other, dims_self, dims_other)
+
+
+_tensordot.stub = tensordot
 
 packet("aten::einsum").stub = einsum
 
-packet("aten::kron").stub = kron
+_kron = packet("aten::kron")
 
-packet("aten::chain_matmul").stub = chain_matmul
 
-packet("aten::linalg_multi_dot").stub = linalg_multi_dot
+# kron: default, out
+def kron(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _kron.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _kron_default.table[ARRAYS]
+        except KeyError:
+            return _kron_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron_default.call(self, other)
+    return kernel(self, other)
 
-packet("aten::linalg_matrix_power").stub = linalg_matrix_power
 
-packet("aten::matrix_power").stub = matrix_power
+_kron.stub = kron
+
+_chain_matmul = packet("aten::chain_matmul")
+
+
+# chain_matmul: default, out
+def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _chain_matmul.call((matrices,), {"out": out})
+    if type(matrices) is not list:
+        return _chain_matmul_default.call(matrices)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul_default.call(matrices)
+    return kernel(matrices)
+
+
+_chain_matmul.stub = chain_matmul
+
+_linalg_multi_dot = packet("aten::linalg_multi_dot")
+
+
+# linalg_multi_dot: default, out
+def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_multi_dot.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _linalg_multi_dot_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot_default.call(tensors)
+    return kernel(tensors)
+
+
+_linalg_multi_dot.stub = linalg_multi_dot
+
+_linalg_matrix_power = packet("aten::linalg_matrix_power")
+
+
+# linalg_matrix_power: default, out
+def linalg_matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_matrix_power.call((self, n), {"out": out})
+    if type(n) is not int:
+        n = _linalg_matrix_power_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power_default.call(self, n)
+    return kernel(self, n)
+
+
+_linalg_matrix_power.stub = linalg_matrix_power
+
+_matrix_power = packet("aten::matrix_power")
+
+
+# matrix_power: default, out
+def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _matrix_power.call((self, n), {"out": out})
+    if type(n) is not int:
+        n = _matrix_power_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power_default.table[ARRAYS]
+        except KeyError:
+            return _matrix_power_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power_default.call(self, n)
+    return kernel(self, n)
+
+
+_matrix_power.stub = matrix_power
 
 _linalg_cross = packet("aten::linalg_cross")
 
@@ -61952,7 +68132,33 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | No
 
 _linalg_cross.stub = linalg_cross
 
-packet("aten::cross").stub = cross
+_cross = packet("aten::cross")
+
+
+# cross: default, out
+def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cross.call((self, other, dim), {"out": out})
+    if dim is not None and type(dim) is not int:
+        dim = _cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _cross_default.table[ARRAYS]
+        except KeyError:
+            return _cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_cross.stub = cross
 
 _addmm = packet("aten::addmm")
 
@@ -62184,9 +68390,41 @@ def linalg_inv_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_inv_ex.stub = linalg_inv_ex
 
-packet("aten::linalg_inv").stub = linalg_inv
+_linalg_inv = packet("aten::linalg_inv")
 
-packet("aten::inverse").stub = inverse
+
+# linalg_inv: default, out
+def linalg_inv(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_inv.call(args, kwargs)
+
+
+_linalg_inv.stub = linalg_inv
+
+_inverse = packet("aten::inverse")
+
+
+# inverse: default, out
+def inverse(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _inverse.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _inverse_default.table[ARRAYS]
+        except KeyError:
+            return _inverse_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inverse_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inverse_default.call(self)
+    return kernel(self)
+
+
+_inverse.stub = inverse
 
 __linalg_solve_ex = packet("aten::_linalg_solve_ex")
 
@@ -62198,9 +68436,25 @@ def _linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_solve_ex.stub = _linalg_solve_ex
 
-packet("aten::linalg_solve_ex").stub = linalg_solve_ex
+_linalg_solve_ex_ = packet("aten::linalg_solve_ex")
 
-packet("aten::linalg_solve").stub = linalg_solve
+
+# linalg_solve_ex: default, out
+def linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_solve_ex_.call(args, kwargs)
+
+
+_linalg_solve_ex_.stub = linalg_solve_ex
+
+_linalg_solve = packet("aten::linalg_solve")
+
+
+# linalg_solve: default, out
+def linalg_solve(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_solve.call(args, kwargs)
+
+
+_linalg_solve.stub = linalg_solve
 
 _linalg_solve_triangular = packet("aten::linalg_solve_triangular")
 
@@ -62349,9 +68603,67 @@ def linalg_lu_solve(
 
 _linalg_lu_solve.stub = linalg_lu_solve
 
-packet("aten::linalg_tensorinv").stub = linalg_tensorinv
+_linalg_tensorinv = packet("aten::linalg_tensorinv")
 
-packet("aten::linalg_tensorsolve").stub = linalg_tensorsolve
+
+# linalg_tensorinv: default, out
+def linalg_tensorinv(self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_tensorinv.call((self, ind), {"out": out})
+    if type(ind) is not int:
+        ind = _linalg_tensorinv_default.convert(1, ind)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorinv_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorinv_default.call(self, ind)
+        return kernel(self, ind)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorinv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorinv_default.call(self, ind)
+    return kernel(self, ind)
+
+
+_linalg_tensorinv.stub = linalg_tensorinv
+
+_linalg_tensorsolve = packet("aten::linalg_tensorsolve")
+
+
+# linalg_tensorsolve: default, out
+def linalg_tensorsolve(
+    self: Tensor,
+    other: Tensor,
+    dims: Sequence[int] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _linalg_tensorsolve.call((self, other, dims), {"out": out})
+    if dims is not None and not is_int_list(dims):
+        dims = _linalg_tensorsolve_default.convert(2, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorsolve_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorsolve_default.call(self, other, dims)
+        return kernel(self, other, dims)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorsolve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorsolve_default.call(self, other, dims)
+    return kernel(self, other, dims)
+
+
+_linalg_tensorsolve.stub = linalg_tensorsolve
 
 __linalg_det = packet("aten::_linalg_det")
 
@@ -62363,7 +68675,15 @@ def _linalg_det(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_det.stub = _linalg_det
 
-packet("aten::linalg_det").stub = linalg_det
+_linalg_det_ = packet("aten::linalg_det")
+
+
+# linalg_det: default, out
+def linalg_det(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_det_.call(args, kwargs)
+
+
+_linalg_det_.stub = linalg_det
 
 packet("aten::det").stub = det
 
@@ -62377,9 +68697,41 @@ def _linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_slogdet.stub = _linalg_slogdet
 
-packet("aten::linalg_slogdet").stub = linalg_slogdet
+_linalg_slogdet_ = packet("aten::linalg_slogdet")
 
-packet("aten::slogdet").stub = slogdet
+
+# linalg_slogdet: default, out
+def linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_slogdet_.call(args, kwargs)
+
+
+_linalg_slogdet_.stub = linalg_slogdet
+
+_slogdet = packet("aten::slogdet")
+
+
+# slogdet: default, out
+def slogdet(self: Tensor, *, sign: Tensor | None = None, logabsdet: Tensor | None = None) -> Any:
+    if sign is not None or logabsdet is not None:
+        return _slogdet.call((self,), {"sign": sign, "logabsdet": logabsdet})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _slogdet_default.table[ARRAYS]
+        except KeyError:
+            return _slogdet_default.call(self)
+        return slogdet_default_result(*kernel(self))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slogdet_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slogdet_default.call(self)
+    return slogdet_default_result(*kernel(self))
+
+
+_slogdet.stub = slogdet
 
 packet("aten::logdet").stub = logdet
 
@@ -62393,7 +68745,15 @@ def linalg_lu_factor_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_lu_factor_ex.stub = linalg_lu_factor_ex
 
-packet("aten::linalg_lu_factor").stub = linalg_lu_factor
+_linalg_lu_factor = packet("aten::linalg_lu_factor")
+
+
+# linalg_lu_factor: default, out
+def linalg_lu_factor(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_lu_factor.call(args, kwargs)
+
+
+_linalg_lu_factor.stub = linalg_lu_factor
 
 _linalg_lu = packet("aten::linalg_lu")
 
@@ -62442,9 +68802,61 @@ def linalg_cholesky_ex(
 
 _linalg_cholesky_ex.stub = linalg_cholesky_ex
 
-packet("aten::linalg_cholesky").stub = linalg_cholesky
+_linalg_cholesky = packet("aten::linalg_cholesky")
 
-packet("aten::cholesky").stub = cholesky
+
+# linalg_cholesky: default, out
+def linalg_cholesky(self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_cholesky.call((self,), {"upper": upper, "out": out})
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_linalg_cholesky.stub = linalg_cholesky
+
+_cholesky = packet("aten::cholesky")
+
+
+# cholesky: default, out
+def cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cholesky.call((self, upper), {"out": out})
+    if type(upper) is not bool:
+        upper = _cholesky_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_cholesky.stub = cholesky
 
 _linalg_qr = packet("aten::linalg_qr")
 
@@ -62456,7 +68868,33 @@ def linalg_qr(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_qr.stub = linalg_qr
 
-packet("aten::qr").stub = qr
+_qr = packet("aten::qr")
+
+
+# qr: default, Q
+def qr(self: Tensor, some: bool = True, *, Q: Tensor | None = None, R: Tensor | None = None) -> Any:
+    if Q is not None or R is not None:
+        return _qr.call((self, some), {"Q": Q, "R": R})
+    if type(some) is not bool:
+        some = _qr_default.convert(1, some)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _qr_default.table[ARRAYS]
+        except KeyError:
+            return _qr_default.call(self, some)
+        return qr_default_result(*kernel(self, some))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _qr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _qr_default.call(self, some)
+    return qr_default_result(*kernel(self, some))
+
+
+_qr.stub = qr
 
 __linalg_eigh = packet("aten::_linalg_eigh")
 
@@ -62468,9 +68906,61 @@ def _linalg_eigh(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_eigh.stub = _linalg_eigh
 
-packet("aten::linalg_eigh").stub = linalg_eigh
+_linalg_eigh_ = packet("aten::linalg_eigh")
 
-packet("aten::linalg_eigvalsh").stub = linalg_eigvalsh
+
+# linalg_eigh: default, eigvals
+def linalg_eigh(self: Tensor, UPLO: str = "L", *, eigvals: Tensor | None = None, eigvecs: Tensor | None = None) -> Any:
+    if eigvals is not None or eigvecs is not None:
+        return _linalg_eigh_.call((self, UPLO), {"eigvals": eigvals, "eigvecs": eigvecs})
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigh_default_.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigh_default_.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigh_default_.call(self, UPLO)
+        return linalg_eigh_default_result(*kernel(self, UPLO))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigh_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigh_default_.call(self, UPLO)
+    return linalg_eigh_default_result(*kernel(self, UPLO))
+
+
+_linalg_eigh_.stub = linalg_eigh
+
+_linalg_eigvalsh = packet("aten::linalg_eigvalsh")
+
+
+# linalg_eigvalsh: default, out
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_eigvalsh.call((self, UPLO), {"out": out})
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvalsh_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvalsh_default.call(self, UPLO)
+        return kernel(self, UPLO)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvalsh_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvalsh_default.call(self, UPLO)
+    return kernel(self, UPLO)
+
+
+_linalg_eigvalsh.stub = linalg_eigvalsh
 
 _linalg_eig = packet("aten::linalg_eig")
 
@@ -62500,7 +68990,31 @@ _linalg_eig.stub = linalg_eig
 
 packet("aten::_linalg_eigvals").stub = _linalg_eigvals
 
-packet("aten::linalg_eigvals").stub = linalg_eigvals
+_linalg_eigvals_ = packet("aten::linalg_eigvals")
+
+
+# linalg_eigvals: default, out
+def linalg_eigvals(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_eigvals_.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvals_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvals_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvals_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvals_default.call(self)
+    return kernel(self)
+
+
+_linalg_eigvals_.stub = linalg_eigvals
 
 __linalg_svd = packet("aten::_linalg_svd")
 
@@ -62512,16 +69026,69 @@ def _linalg_svd(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_svd.stub = _linalg_svd
 
-packet("aten::linalg_svd").stub = linalg_svd
+_linalg_svd_ = packet("aten::linalg_svd")
 
-packet("aten::linalg_svdvals").stub = linalg_svdvals
 
-packet("aten::svd").stub = svd
+# linalg_svd: default, U
+def linalg_svd(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_svd_.call(args, kwargs)
+
+
+_linalg_svd_.stub = linalg_svd
+
+_linalg_svdvals = packet("aten::linalg_svdvals")
+
+
+# linalg_svdvals: default, out
+def linalg_svdvals(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_svdvals.call(args, kwargs)
+
+
+_linalg_svdvals.stub = linalg_svdvals
+
+_svd = packet("aten::svd")
+
+
+# svd: default, U
+def svd(
+    self: Tensor,
+    some: bool = True,
+    compute_uv: bool = True,
+    *,
+    U: Tensor | None = None,
+    S: Tensor | None = None,
+    V: Tensor | None = None,
+) -> Any:
+    if U is not None or S is not None or V is not None:
+        return _svd.call((self, some, compute_uv), {"U": U, "S": S, "V": V})
+    if type(some) is not bool:
+        some = _svd_default.convert(1, some)
+    if type(compute_uv) is not bool:
+        compute_uv = _svd_default.convert(2, compute_uv)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _svd_default.table[ARRAYS]
+        except KeyError:
+            return _svd_default.call(self, some, compute_uv)
+        return svd_default_result(*kernel(self, some, compute_uv))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _svd_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _svd_default.call(self, some, compute_uv)
+    return svd_default_result(*kernel(self, some, compute_uv))
+
+
+_svd.stub = svd
 
 _linalg_pinv = packet("aten::linalg_pinv")
 
 
-# linalg_pinv: atol_rtol_tensor, atol_rtol_float, default, rcond_tensor
+# linalg_pinv: atol_rtol_tensor, atol_rtol_float, atol_rtol_float_out, default, rcond_tensor, out_rcond_tensor,
+#     atol_rtol_tensor_out, out
 def linalg_pinv(*args: Any, **kwargs: Any) -> Any:
     return _linalg_pinv.call(args, kwargs)
 
@@ -62533,7 +69100,8 @@ packet("aten::pinverse").stub = pinverse
 _linalg_matrix_rank = packet("aten::linalg_matrix_rank")
 
 
-# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_float, default, tol_tensor
+# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_tensor_out, atol_rtol_float, atol_rtol_float_out, default,
+#     tol_tensor, out_tol_tensor, out
 def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
     return _linalg_matrix_rank.call(args, kwargs)
 
@@ -62543,7 +69111,7 @@ _linalg_matrix_rank.stub = linalg_matrix_rank
 _linalg_matrix_norm = packet("aten::linalg_matrix_norm")
 
 
-# linalg_matrix_norm: default, str_ord
+# linalg_matrix_norm: default, out, str_ord, str_ord_out
 def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -62557,7 +69125,7 @@ _linalg_matrix_norm.stub = linalg_matrix_norm
 _linalg_norm = packet("aten::linalg_norm")
 
 
-# linalg_norm: default, ord_str
+# linalg_norm: default, out, ord_str, ord_str_out
 def linalg_norm(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -62571,7 +69139,7 @@ _linalg_norm.stub = linalg_norm
 _nuclear_norm = packet("aten::nuclear_norm")
 
 
-# nuclear_norm: default, dim
+# nuclear_norm: default, dim, dim_out, out
 def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -62589,7 +69157,7 @@ _nuclear_norm.stub = nuclear_norm
 _linalg_cond = packet("aten::linalg_cond")
 
 
-# linalg_cond: default, p_str
+# linalg_cond: default, out, p_str, p_str_out
 def linalg_cond(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -62602,7 +69170,31 @@ _linalg_cond.stub = linalg_cond
 
 packet("aten::cdist").stub = cdist
 
-packet("aten::_euclidean_dist").stub = _euclidean_dist
+__euclidean_dist = packet("aten::_euclidean_dist")
+
+
+# _euclidean_dist: default, out
+def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __euclidean_dist.call((x1, x2), {"out": out})
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist_default.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist_default.call(x1, x2)
+        return kernel(x1, x2)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist_default.call(x1, x2)
+    return kernel(x1, x2)
+
+
+__euclidean_dist.stub = _euclidean_dist
 
 __cdist_forward = packet("aten::_cdist_forward")
 
@@ -62925,10 +69517,33 @@ def dsplit(*args: Any, **kwargs: Any) -> Any:
 
 _dsplit.stub = dsplit
 
-unsafe_split = unsafe_split_Tensor
-packet("aten::unsafe_split").stub = unsafe_split
+_unsafe_split = packet("aten::unsafe_split")
 
-packet("aten::unsafe_split_with_sizes").stub = unsafe_split_with_sizes
+
+# unsafe_split: Tensor, Tensor_out
+def unsafe_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3:
+            return unsafe_split_Tensor(*args)
+    return _unsafe_split.call(args, kwargs)
+
+
+_unsafe_split.stub = unsafe_split
+
+_unsafe_split_with_sizes = packet("aten::unsafe_split_with_sizes")
+
+
+# unsafe_split_with_sizes: default, out
+def unsafe_split_with_sizes(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3:
+            return unsafe_split_with_sizes_default(*args)
+    return _unsafe_split_with_sizes.call(args, kwargs)
+
+
+_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
 
 packet("aten::unsafe_chunk").stub = unsafe_chunk
 
@@ -62978,30 +69593,303 @@ packet("aten::detach_").stub = detach_
 
 packet("aten::resize_as_").stub = resize_as_
 
-packet("aten::alias_copy").stub = alias_copy
+_alias_copy = packet("aten::alias_copy")
 
-packet("aten::as_strided_copy").stub = as_strided_copy
 
-packet("aten::detach_copy").stub = detach_copy
+# alias_copy: default, out
+def alias_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _alias_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _alias_copy_default.table[ARRAYS]
+        except KeyError:
+            return _alias_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _alias_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _alias_copy_default.call(self)
+    return kernel(self)
 
-packet("aten::diagonal_copy").stub = diagonal_copy
 
-packet("aten::expand_copy").stub = expand_copy
+_alias_copy.stub = alias_copy
 
-packet("aten::permute_copy").stub = permute_copy
+_as_strided_copy = packet("aten::as_strided_copy")
 
-packet("aten::_reshape_alias_copy").stub = _reshape_alias_copy
 
-select_copy = select_copy_int
-packet("aten::select_copy").stub = select_copy
+# as_strided_copy: default, out
+def as_strided_copy(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _as_strided_copy.call((self, size, stride, storage_offset), {"out": out})
+    if not is_int_list(size):
+        size = _as_strided_copy_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = _as_strided_copy_default.convert(2, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_copy_default.table[ARRAYS]
+        except KeyError:
+            return _as_strided_copy_default.call(self, size, stride, storage_offset)
+        return kernel(self, size, stride, storage_offset)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_copy_default.call(self, size, stride, storage_offset)
+    return kernel(self, size, stride, storage_offset)
 
-slice_copy = slice_copy_Tensor
-packet("aten::slice_copy").stub = slice_copy
+
+_as_strided_copy.stub = as_strided_copy
+
+_detach_copy = packet("aten::detach_copy")
+
+
+# detach_copy: default, out
+def detach_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _detach_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _detach_copy_default.table[ARRAYS]
+        except KeyError:
+            return _detach_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _detach_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _detach_copy_default.call(self)
+    return kernel(self)
+
+
+_detach_copy.stub = detach_copy
+
+_diagonal_copy = packet("aten::diagonal_copy")
+
+
+# diagonal_copy: default, out
+def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _diagonal_copy.call((self, offset, dim1, dim2), {"out": out})
+    if type(offset) is not int:
+        offset = _diagonal_copy_default.convert(1, offset)
+    if type(dim1) is not int:
+        dim1 = _diagonal_copy_default.convert(2, dim1)
+    if type(dim2) is not int:
+        dim2 = _diagonal_copy_default.convert(3, dim2)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _diagonal_copy_default.table[ARRAYS]
+        except KeyError:
+            return _diagonal_copy_default.call(self, offset, dim1, dim2)
+        return kernel(self, offset, dim1, dim2)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diagonal_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diagonal_copy_default.call(self, offset, dim1, dim2)
+    return kernel(self, offset, dim1, dim2)
+
+
+_diagonal_copy.stub = diagonal_copy
+
+_expand_copy = packet("aten::expand_copy")
+
+
+# expand_copy: default, out
+def expand_copy(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    implicit: bool = False,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _expand_copy.call((self, size), {"implicit": implicit, "out": out})
+    if not is_int_list(size):
+        size = _expand_copy_default.convert(1, size)
+    if type(implicit) is not bool:
+        implicit = _expand_copy_default.convert(2, implicit)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _expand_copy_default.table[ARRAYS]
+        except KeyError:
+            return _expand_copy_default.call(self, size, implicit)
+        return kernel(self, size, implicit)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _expand_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _expand_copy_default.call(self, size, implicit)
+    return kernel(self, size, implicit)
+
+
+_expand_copy.stub = expand_copy
+
+_permute_copy = packet("aten::permute_copy")
+
+
+# permute_copy: default, out
+def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
+    if more or type(dims) is int:
+        dims = [dims, *more]
+    if out is not None:
+        return _permute_copy.call((self, dims), {"out": out})
+    if not is_int_list(dims):
+        dims = _permute_copy_default.convert(1, dims)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _permute_copy_default.table[ARRAYS]
+        except KeyError:
+            return _permute_copy_default.call(self, dims)
+        return kernel(self, dims)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _permute_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _permute_copy_default.call(self, dims)
+    return kernel(self, dims)
+
+
+_permute_copy.stub = permute_copy
+
+__reshape_alias_copy = packet("aten::_reshape_alias_copy")
+
+
+# _reshape_alias_copy: default, out
+def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __reshape_alias_copy.call((self, size, stride), {"out": out})
+    if not is_int_list(size):
+        size = __reshape_alias_copy_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = __reshape_alias_copy_default.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __reshape_alias_copy_default.table[ARRAYS]
+        except KeyError:
+            return __reshape_alias_copy_default.call(self, size, stride)
+        return kernel(self, size, stride)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __reshape_alias_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __reshape_alias_copy_default.call(self, size, stride)
+    return kernel(self, size, stride)
+
+
+__reshape_alias_copy.stub = _reshape_alias_copy
+
+_select_copy = packet("aten::select_copy")
+
+
+# select_copy: int, int_out
+def select_copy(self: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _select_copy.call((self, dim, index), {"out": out})
+    if type(dim) is not int:
+        dim = _select_copy_int.convert(1, dim)
+    if type(index) is not int:
+        index = _select_copy_int.convert(2, index)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _select_copy_int.table[ARRAYS]
+        except KeyError:
+            return _select_copy_int.call(self, dim, index)
+        return kernel(self, dim, index)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _select_copy_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _select_copy_int.call(self, dim, index)
+    return kernel(self, dim, index)
+
+
+_select_copy.stub = select_copy
+
+_slice_copy = packet("aten::slice_copy")
+
+
+# slice_copy: Tensor, Tensor_out
+def slice_copy(
+    self: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _slice_copy.call((self, dim, start, end, step), {"out": out})
+    if type(dim) is not int:
+        dim = _slice_copy_Tensor.convert(1, dim)
+    if start is not None and type(start) is not int:
+        start = _slice_copy_Tensor.convert(2, start)
+    if end is not None and type(end) is not int:
+        end = _slice_copy_Tensor.convert(3, end)
+    if type(step) is not int:
+        step = _slice_copy_Tensor.convert(4, step)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _slice_copy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _slice_copy_Tensor.call(self, dim, start, end, step)
+        return kernel(self, dim, start, end, step)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slice_copy_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slice_copy_Tensor.call(self, dim, start, end, step)
+    return kernel(self, dim, start, end, step)
+
+
+_slice_copy.stub = slice_copy
 
 _squeeze_copy = packet("aten::squeeze_copy")
 
 
-# squeeze_copy: default, dim, dims
+# squeeze_copy: default, dim, dims, out, dim_out, dims_out
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
@@ -63018,23 +69906,178 @@ def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
 
 _squeeze_copy.stub = squeeze_copy
 
-packet("aten::t_copy").stub = t_copy
+_t_copy = packet("aten::t_copy")
 
-transpose_copy = transpose_copy_int
-packet("aten::transpose_copy").stub = transpose_copy
 
-packet("aten::unfold_copy").stub = unfold_copy
+# t_copy: default, out
+def t_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _t_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _t_copy_default.table[ARRAYS]
+        except KeyError:
+            return _t_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _t_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _t_copy_default.call(self)
+    return kernel(self)
 
-packet("aten::unsqueeze_copy").stub = unsqueeze_copy
 
-packet("aten::view_as_complex_copy").stub = view_as_complex_copy
+_t_copy.stub = t_copy
 
-packet("aten::view_as_real_copy").stub = view_as_real_copy
+_transpose_copy = packet("aten::transpose_copy")
+
+
+# transpose_copy: int, int_out
+def transpose_copy(self: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _transpose_copy.call((self, dim0, dim1), {"out": out})
+    if type(dim0) is not int:
+        dim0 = _transpose_copy_int.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _transpose_copy_int.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _transpose_copy_int.table[ARRAYS]
+        except KeyError:
+            return _transpose_copy_int.call(self, dim0, dim1)
+        return kernel(self, dim0, dim1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _transpose_copy_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _transpose_copy_int.call(self, dim0, dim1)
+    return kernel(self, dim0, dim1)
+
+
+_transpose_copy.stub = transpose_copy
+
+_unfold_copy = packet("aten::unfold_copy")
+
+
+# unfold_copy: default, out
+def unfold_copy(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _unfold_copy.call((self, dimension, size, step), {"out": out})
+    if type(dimension) is not int:
+        dimension = _unfold_copy_default.convert(1, dimension)
+    if type(size) is not int:
+        size = _unfold_copy_default.convert(2, size)
+    if type(step) is not int:
+        step = _unfold_copy_default.convert(3, step)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unfold_copy_default.table[ARRAYS]
+        except KeyError:
+            return _unfold_copy_default.call(self, dimension, size, step)
+        return kernel(self, dimension, size, step)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unfold_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unfold_copy_default.call(self, dimension, size, step)
+    return kernel(self, dimension, size, step)
+
+
+_unfold_copy.stub = unfold_copy
+
+_unsqueeze_copy = packet("aten::unsqueeze_copy")
+
+
+# unsqueeze_copy: default, out
+def unsqueeze_copy(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _unsqueeze_copy.call((self, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _unsqueeze_copy_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unsqueeze_copy_default.table[ARRAYS]
+        except KeyError:
+            return _unsqueeze_copy_default.call(self, dim)
+        return kernel(self, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsqueeze_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsqueeze_copy_default.call(self, dim)
+    return kernel(self, dim)
+
+
+_unsqueeze_copy.stub = unsqueeze_copy
+
+_view_as_complex_copy = packet("aten::view_as_complex_copy")
+
+
+# view_as_complex_copy: default, out
+def view_as_complex_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _view_as_complex_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_complex_copy_default.table[ARRAYS]
+        except KeyError:
+            return _view_as_complex_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_complex_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_complex_copy_default.call(self)
+    return kernel(self)
+
+
+_view_as_complex_copy.stub = view_as_complex_copy
+
+_view_as_real_copy = packet("aten::view_as_real_copy")
+
+
+# view_as_real_copy: default, out
+def view_as_real_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _view_as_real_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_real_copy_default.table[ARRAYS]
+        except KeyError:
+            return _view_as_real_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_real_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_real_copy_default.call(self)
+    return kernel(self)
+
+
+_view_as_real_copy.stub = view_as_real_copy
 
 _view_copy = packet("aten::view_copy")
 
 
-# view_copy: default, dtype
+# view_copy: default, dtype, out, dtype_out
 def view_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) is int:
         args = (args[0], list(args[1:]))
@@ -63298,7 +70341,7 @@ packet("aten::tile").stub = tile
 _repeat_interleave = packet("aten::repeat_interleave")
 
 
-# repeat_interleave: Tensor, self_Tensor, self_int
+# repeat_interleave: Tensor, self_Tensor, self_int, Tensor_out
 def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -63587,9 +70630,99 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *,
 
 _diag_embed.stub = diag_embed
 
-packet("aten::tril_indices").stub = tril_indices
+_tril_indices = packet("aten::tril_indices")
 
-packet("aten::triu_indices").stub = triu_indices
+
+# tril_indices: default, out
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _tril_indices.call(
+            (row, col, offset),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(row) is not int:
+        row = _tril_indices_default.convert(0, row)
+    if type(col) is not int:
+        col = _tril_indices_default.convert(1, col)
+    if type(offset) is not int:
+        offset = _tril_indices_default.convert(2, offset)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _tril_indices_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _tril_indices_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _tril_indices_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _tril_indices_default.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tril_indices_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+    return kernel(row, col, offset, dtype, layout, device, pin_memory)
+
+
+_tril_indices.stub = tril_indices
+
+_triu_indices = packet("aten::triu_indices")
+
+
+# triu_indices: default, out
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _triu_indices.call(
+            (row, col, offset),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(row) is not int:
+        row = _triu_indices_default.convert(0, row)
+    if type(col) is not int:
+        col = _triu_indices_default.convert(1, col)
+    if type(offset) is not int:
+        offset = _triu_indices_default.convert(2, offset)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _triu_indices_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _triu_indices_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _triu_indices_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _triu_indices_default.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _triu_indices_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+    return kernel(row, col, offset, dtype, layout, device, pin_memory)
+
+
+_triu_indices.stub = triu_indices
 
 _slice_scatter = packet("aten::slice_scatter")
 
@@ -63704,7 +70837,45 @@ def diagonal_scatter(
 
 _diagonal_scatter.stub = diagonal_scatter
 
-packet("aten::as_strided_scatter").stub = as_strided_scatter
+_as_strided_scatter = packet("aten::as_strided_scatter")
+
+
+# as_strided_scatter: default, out
+def as_strided_scatter(
+    self: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _as_strided_scatter.call((self, src, size, stride, storage_offset), {"out": out})
+    if not is_int_list(size):
+        size = _as_strided_scatter_default.convert(2, size)
+    if not is_int_list(stride):
+        stride = _as_strided_scatter_default.convert(3, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_scatter_default.table[ARRAYS]
+        except KeyError:
+            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+        return kernel(self, src, size, stride, storage_offset)
+    try:
+        keys = self.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_scatter_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+    return kernel(self, src, size, stride, storage_offset)
+
+
+_as_strided_scatter.stub = as_strided_scatter
 
 _constant_pad_nd = packet("aten::constant_pad_nd")
 
@@ -64443,7 +71614,31 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
 
 _masked_fill.stub = masked_fill
 
-packet("aten::masked_select").stub = masked_select
+_masked_select = packet("aten::masked_select")
+
+
+# masked_select: default, out
+def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _masked_select.call((self, mask), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and modes is None:
+        try:
+            kernel = _masked_select_default.table[ARRAYS]
+        except KeyError:
+            return _masked_select_default.call(self, mask)
+        return kernel(self, mask)
+    try:
+        keys = self.keys | mask.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_select_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_select_default.call(self, mask)
+    return kernel(self, mask)
+
+
+_masked_select.stub = masked_select
 
 packet("aten::nonzero").stub = nonzero
 
@@ -64567,15 +71762,95 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | N
 
 __log_softmax.stub = _log_softmax
 
-softmax = softmax_int
-packet("aten::softmax").stub = softmax
+_softmax_ = packet("aten::softmax")
 
-log_softmax = log_softmax_int
-packet("aten::log_softmax").stub = log_softmax
+
+# softmax: int, int_out
+def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _softmax_.call((self, dim, dtype), {"out": out})
+    if type(dim) is not int:
+        dim = _softmax_int.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _softmax_int.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _softmax_int.table[ARRAYS]
+        except KeyError:
+            return _softmax_int.call(self, dim, dtype)
+        return kernel(self, dim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _softmax_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _softmax_int.call(self, dim, dtype)
+    return kernel(self, dim, dtype)
+
+
+_softmax_.stub = softmax
+
+_log_softmax_ = packet("aten::log_softmax")
+
+
+# log_softmax: int, int_out
+def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _log_softmax_.call((self, dim, dtype), {"out": out})
+    if type(dim) is not int:
+        dim = _log_softmax_int.convert(1, dim)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _log_softmax_int.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _log_softmax_int.table[ARRAYS]
+        except KeyError:
+            return _log_softmax_int.call(self, dim, dtype)
+        return kernel(self, dim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_softmax_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_softmax_int.call(self, dim, dtype)
+    return kernel(self, dim, dtype)
+
+
+_log_softmax_.stub = log_softmax
 
 packet("aten::_safe_softmax").stub = _safe_softmax
 
-packet("aten::linear").stub = linear
+_linear = packet("aten::linear")
+
+
+# linear: default, out
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linear.call((input, weight, bias), {"out": out})
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = _linear_default.table[ARRAYS]
+        except KeyError:
+            return _linear_default.call(input, weight, bias)
+        return kernel(input, weight, bias)
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linear_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linear_default.call(input, weight, bias)
+    return kernel(input, weight, bias)
+
+
+_linear.stub = linear
 
 packet("aten::bilinear").stub = bilinear
 
@@ -64841,7 +72116,7 @@ packet("aten::_native_batch_norm_legit_functional").stub = _native_batch_norm_le
 __native_batch_norm_legit = packet("aten::_native_batch_norm_legit")
 
 
-# _native_batch_norm_legit: no_stats, no_stats_out, default
+# _native_batch_norm_legit: no_stats, no_stats_out, default, out
 def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -64854,9 +72129,149 @@ def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
 
 __native_batch_norm_legit.stub = _native_batch_norm_legit
 
-packet("aten::_native_batch_norm_legit_no_training").stub = _native_batch_norm_legit_no_training
+__native_batch_norm_legit_no_training = packet("aten::_native_batch_norm_legit_no_training")
 
-packet("aten::native_batch_norm").stub = native_batch_norm
+
+# _native_batch_norm_legit_no_training: default, out
+def _native_batch_norm_legit_no_training(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return __native_batch_norm_legit_no_training.call(
+            (input, weight, bias, running_mean, running_var, momentum, eps),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_no_training_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                momentum,
+                eps,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_no_training_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_no_training_default.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
+
+_native_batch_norm = packet("aten::native_batch_norm")
+
+
+# native_batch_norm: default, out
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor | None = None,
+    save_mean: Tensor | None = None,
+    save_invstd: Tensor | None = None,
+) -> Any:
+    if out is not None or save_mean is not None or save_invstd is not None:
+        return _native_batch_norm.call(
+            (input, weight, bias, running_mean, running_var, training, momentum, eps),
+            {"out": out, "save_mean": save_mean, "save_invstd": save_invstd},
+        )
+    if type(training) is not bool:
+        training = _native_batch_norm_default.convert(5, training)
+    if type(momentum) is not float:
+        momentum = _native_batch_norm_default.convert(6, momentum)
+    if type(eps) is not float:
+        eps = _native_batch_norm_default.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and (running_mean is None or type(running_mean) is ndarray)
+        and (running_var is None or type(running_var) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _native_batch_norm_default.table[ARRAYS]
+        except KeyError:
+            return _native_batch_norm_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    try:
+        keys = input.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if running_mean is not None:
+            keys |= running_mean.keys
+        if running_var is not None:
+            keys |= running_var.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _native_batch_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+_native_batch_norm.stub = native_batch_norm
 
 packet("aten::batch_norm").stub = batch_norm
 
@@ -65455,17 +72870,130 @@ def binary_cross_entropy(
 
 _binary_cross_entropy.stub = binary_cross_entropy
 
-packet("aten::binary_cross_entropy_with_logits").stub = binary_cross_entropy_with_logits
+_binary_cross_entropy_with_logits = packet("aten::binary_cross_entropy_with_logits")
+
+
+# binary_cross_entropy_with_logits: default, out
+def binary_cross_entropy_with_logits(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _binary_cross_entropy_with_logits.call((self, target, weight, pos_weight, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (pos_weight is None or type(pos_weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
+        except KeyError:
+            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+        return kernel(self, target, weight, pos_weight, reduction)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if pos_weight is not None:
+            keys |= pos_weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binary_cross_entropy_with_logits_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+    return kernel(self, target, weight, pos_weight, reduction)
+
+
+_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
 
 packet("aten::kl_div").stub = kl_div
 
-packet("aten::soft_margin_loss").stub = soft_margin_loss
+_soft_margin_loss = packet("aten::soft_margin_loss")
+
+
+# soft_margin_loss: default, out
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _soft_margin_loss.call((self, target, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _soft_margin_loss_default.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and modes is None:
+        try:
+            kernel = _soft_margin_loss_default.table[ARRAYS]
+        except KeyError:
+            return _soft_margin_loss_default.call(self, target, reduction)
+        return kernel(self, target, reduction)
+    try:
+        keys = self.keys | target.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _soft_margin_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _soft_margin_loss_default.call(self, target, reduction)
+    return kernel(self, target, reduction)
+
+
+_soft_margin_loss.stub = soft_margin_loss
 
 packet("aten::hinge_embedding_loss").stub = hinge_embedding_loss
 
 packet("aten::poisson_nll_loss").stub = poisson_nll_loss
 
-packet("aten::nll_loss").stub = nll_loss
+_nll_loss = packet("aten::nll_loss")
+
+
+# nll_loss: default, out
+def nll_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _nll_loss.call((self, target, weight, reduction, ignore_index), {"out": out})
+    if type(reduction) is not int:
+        reduction = _nll_loss_default.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss_default.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss_default.table[ARRAYS]
+        except KeyError:
+            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+        return kernel(self, target, weight, reduction, ignore_index)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+    return kernel(self, target, weight, reduction, ignore_index)
+
+
+_nll_loss.stub = nll_loss
 
 _nll_loss_forward = packet("aten::nll_loss_forward")
 
@@ -65516,7 +73044,50 @@ def nll_loss_forward(
 
 _nll_loss_forward.stub = nll_loss_forward
 
-packet("aten::nll_loss2d").stub = nll_loss2d
+_nll_loss2d = packet("aten::nll_loss2d")
+
+
+# nll_loss2d: default, out
+def nll_loss2d(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _nll_loss2d.call((self, target, weight, reduction, ignore_index), {"out": out})
+    if type(reduction) is not int:
+        reduction = _nll_loss2d_default.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss2d_default.table[ARRAYS]
+        except KeyError:
+            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+        return kernel(self, target, weight, reduction, ignore_index)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss2d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+    return kernel(self, target, weight, reduction, ignore_index)
+
+
+_nll_loss2d.stub = nll_loss2d
 
 _nll_loss2d_forward = packet("aten::nll_loss2d_forward")
 
@@ -65619,7 +73190,33 @@ def multi_margin_loss(
 
 _multi_margin_loss.stub = multi_margin_loss
 
-packet("aten::multilabel_margin_loss").stub = multilabel_margin_loss
+_multilabel_margin_loss = packet("aten::multilabel_margin_loss")
+
+
+# multilabel_margin_loss: default, out
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _multilabel_margin_loss.call((self, target, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _multilabel_margin_loss_default.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and modes is None:
+        try:
+            kernel = _multilabel_margin_loss_default.table[ARRAYS]
+        except KeyError:
+            return _multilabel_margin_loss_default.call(self, target, reduction)
+        return kernel(self, target, reduction)
+    try:
+        keys = self.keys | target.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multilabel_margin_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multilabel_margin_loss_default.call(self, target, reduction)
+    return kernel(self, target, reduction)
+
+
+_multilabel_margin_loss.stub = multilabel_margin_loss
 
 _multilabel_margin_loss_forward = packet("aten::multilabel_margin_loss_forward")
 
@@ -65692,23 +73289,23 @@ def convolution(
             {"out": out},
         )
     if not is_int_list(stride):
-        stride = _convolution_default.convert(3, stride)
+        stride = _convolution_default_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default.convert(4, padding)
+        padding = _convolution_default_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default.convert(5, dilation)
+        dilation = _convolution_default_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default.convert(6, transposed)
+        transposed = _convolution_default_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default.convert(7, output_padding)
+        output_padding = _convolution_default_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default.convert(8, groups)
+        groups = _convolution_default_.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default.table[ARRAYS]
+            kernel = _convolution_default_.table[ARRAYS]
         except KeyError:
-            return _convolution_default.call(
+            return _convolution_default_.call(
                 input,
                 weight,
                 bias,
@@ -65726,9 +73323,9 @@ def convolution(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default.table[keys]
+        kernel = _convolution_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default.call(
+        return _convolution_default_.call(
             input,
             weight,
             bias,
@@ -65744,7 +73341,142 @@ def convolution(
 
 _convolution_.stub = convolution
 
-packet("aten::_convolution").stub = _convolution
+__convolution = packet("aten::_convolution")
+
+
+# _convolution: default, out
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return __convolution.call(
+            (
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            ),
+            {"out": out},
+        )
+    if not is_int_list(stride):
+        stride = __convolution_default.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution_default.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution_default.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution_default.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution_default.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution_default.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution_default.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution_default.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution_default.convert(12, allow_tf32)
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = __convolution_default.table[ARRAYS]
+        except KeyError:
+            return __convolution_default.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution_default.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+    )
+
+
+__convolution.stub = _convolution
 
 _conv1d = packet("aten::conv1d")
 
@@ -66129,7 +73861,50 @@ def avg_pool3d(
 
 _avg_pool3d.stub = avg_pool3d
 
-packet("aten::avg_pool1d").stub = avg_pool1d
+_avg_pool1d = packet("aten::avg_pool1d")
+
+
+# avg_pool1d: default, out
+def avg_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _avg_pool1d.call((self, kernel_size, stride, padding, ceil_mode, count_include_pad), {"out": out})
+    if not is_int_list(kernel_size):
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_default.convert(1, kernel_size)
+    if not is_int_list(stride):
+        stride = [stride] if type(stride) is int else _avg_pool1d_default.convert(2, stride)
+    if not is_int_list(padding):
+        padding = [padding] if type(padding) is int else _avg_pool1d_default.convert(3, padding)
+    if type(ceil_mode) is not bool:
+        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
+    if type(count_include_pad) is not bool:
+        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _avg_pool1d_default.table[ARRAYS]
+        except KeyError:
+            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _avg_pool1d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+_avg_pool1d.stub = avg_pool1d
 
 __adaptive_avg_pool2d = packet("aten::_adaptive_avg_pool2d")
 
@@ -66187,11 +73962,89 @@ def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out:
 
 __adaptive_avg_pool3d.stub = _adaptive_avg_pool3d
 
-packet("aten::adaptive_avg_pool1d").stub = adaptive_avg_pool1d
+_adaptive_avg_pool1d = packet("aten::adaptive_avg_pool1d")
 
-packet("aten::adaptive_avg_pool2d").stub = adaptive_avg_pool2d
 
-packet("aten::adaptive_avg_pool3d").stub = adaptive_avg_pool3d
+# adaptive_avg_pool1d: default, out
+def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool1d.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool1d_default.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool1d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool1d_default.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
+
+_adaptive_avg_pool2d_ = packet("aten::adaptive_avg_pool2d")
+
+
+# adaptive_avg_pool2d: default, out
+def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool2d_.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool2d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool2d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool2d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
+
+_adaptive_avg_pool3d_ = packet("aten::adaptive_avg_pool3d")
+
+
+# adaptive_avg_pool3d: default, out
+def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool3d_.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
 
 _adaptive_max_pool2d = packet("aten::adaptive_max_pool2d")
 
@@ -66282,7 +74135,7 @@ _upsample_nearest1d.stub = upsample_nearest1d
 _upsample_nearest2d = packet("aten::upsample_nearest2d")
 
 
-# upsample_nearest2d: default, vec, out
+# upsample_nearest2d: default, vec, vec_out, out
 def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -66386,7 +74239,7 @@ _upsample_linear1d.stub = upsample_linear1d
 _upsample_bilinear2d = packet("aten::upsample_bilinear2d")
 
 
-# upsample_bilinear2d: default, vec, out
+# upsample_bilinear2d: default, vec, vec_out, out
 def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -66467,19 +74320,19 @@ def empty(
         )
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -66490,7 +74343,49 @@ def empty(
 
 _empty.stub = empty
 
-packet("aten::empty_strided").stub = empty_strided
+_empty_strided = packet("aten::empty_strided")
+
+
+# empty_strided: default, out
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _empty_strided.call(
+            (size, stride),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _empty_strided_default.convert(0, size)
+    if not is_int_list(stride):
+        stride = _empty_strided_default.convert(1, stride)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _empty_strided_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _empty_strided_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _empty_strided_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_strided_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_strided_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
+    return kernel(size, stride, dtype, layout, device, pin_memory)
+
+
+_empty_strided.stub = empty_strided
 
 _zeros = packet("aten::zeros")
 
@@ -66514,17 +74409,17 @@ def zeros(
         )
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -66557,17 +74452,17 @@ def ones(
         )
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -66601,17 +74496,17 @@ def full(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -66622,7 +74517,46 @@ def full(
 
 _full.stub = full
 
-packet("aten::scalar_tensor").stub = scalar_tensor
+_scalar_tensor = packet("aten::scalar_tensor")
+
+
+# scalar_tensor: default, out
+def scalar_tensor(
+    s: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _scalar_tensor.call(
+            (s,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(s) is not int and type(s) is not float:
+        s = _scalar_tensor_default.convert(0, s)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _scalar_tensor_default.convert(1, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _scalar_tensor_default.convert(2, layout)
+    if device is not None and type(device) is not Device:
+        device = _scalar_tensor_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scalar_tensor_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
+    return kernel(s, dtype, layout, device, pin_memory)
+
+
+_scalar_tensor.stub = scalar_tensor
 
 _arange = packet("aten::arange")
 
@@ -66643,7 +74577,8 @@ _arange.stub = arange
 _linspace = packet("aten::linspace")
 
 
-# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
+#     Scalar_Tensor_out
 def linspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -66690,11 +74625,11 @@ def linspace(
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -66739,7 +74674,8 @@ _eye.stub = eye
 _logspace = packet("aten::logspace")
 
 
-# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
+#     Scalar_Tensor_out
 def logspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -66800,11 +74736,11 @@ def logspace(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -66830,7 +74766,49 @@ def logspace(
 
 _logspace.stub = logspace
 
-packet("aten::empty_permuted").stub = empty_permuted
+_empty_permuted = packet("aten::empty_permuted")
+
+
+# empty_permuted: default, out
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _empty_permuted.call(
+            (size, physical_layout),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _empty_permuted_default.convert(0, size)
+    if not is_int_list(physical_layout):
+        physical_layout = _empty_permuted_default.convert(1, physical_layout)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _empty_permuted_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _empty_permuted_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _empty_permuted_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_permuted_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_permuted_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
+    return kernel(size, physical_layout, dtype, layout, device, pin_memory)
+
+
+_empty_permuted.stub = empty_permuted
 
 packet("aten::vander").stub = vander
 
@@ -66860,15 +74838,15 @@ def empty_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66915,15 +74893,15 @@ def zeros_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66970,15 +74948,15 @@ def ones_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67028,15 +75006,15 @@ def full_like(
         )
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67060,7 +75038,7 @@ _full_like.stub = full_like
 _rand_like = packet("aten::rand_like")
 
 
-# rand_like: default, generator, out
+# rand_like: default, generator, out, generator_out
 def rand_like(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67074,7 +75052,7 @@ _rand_like.stub = rand_like
 _randn_like = packet("aten::randn_like")
 
 
-# randn_like: default, generator, out
+# randn_like: default, generator, out, generator_out
 def randn_like(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67088,7 +75066,8 @@ _randn_like.stub = randn_like
 _randint_like = packet("aten::randint_like")
 
 
-# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
+# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype, out, Tensor_out,
+#     low_dtype_out, generator_out, Tensor_generator_out, low_generator_dtype_out
 def randint_like(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67101,20 +75080,262 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
 
 _randint_like.stub = randint_like
 
-packet("aten::new_empty").stub = new_empty
+_new_empty = packet("aten::new_empty")
 
-packet("aten::new_empty_strided").stub = new_empty_strided
 
-packet("aten::new_zeros").stub = new_zeros
+# new_empty: default, out
+def new_empty(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _new_empty.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_empty_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_empty_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_empty_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_empty_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_empty_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_default.table[ARRAYS]
+        except KeyError:
+            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
 
-packet("aten::new_ones").stub = new_ones
 
-packet("aten::new_full").stub = new_full
+_new_empty.stub = new_empty
+
+_new_empty_strided = packet("aten::new_empty_strided")
+
+
+# new_empty_strided: default, out
+def new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _new_empty_strided.call(
+            (self, size, stride),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_empty_strided_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = _new_empty_strided_default.convert(2, stride)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_empty_strided_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_empty_strided_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_empty_strided_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_strided_default.table[ARRAYS]
+        except KeyError:
+            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+        return kernel(self, size, stride, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_strided_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+    return kernel(self, size, stride, dtype, layout, device, pin_memory)
+
+
+_new_empty_strided.stub = new_empty_strided
+
+_new_zeros = packet("aten::new_zeros")
+
+
+# new_zeros: default, out
+def new_zeros(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _new_zeros.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_zeros_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_zeros_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_zeros_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_zeros_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_zeros_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_zeros_default.table[ARRAYS]
+        except KeyError:
+            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_zeros_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
+
+
+_new_zeros.stub = new_zeros
+
+_new_ones = packet("aten::new_ones")
+
+
+# new_ones: default, out
+def new_ones(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) is int:
+        size = [size, *more]
+    if out is not None:
+        return _new_ones.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_ones_default.convert(1, size)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_ones_default.convert(2, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_ones_default.convert(3, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_ones_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_ones_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_ones_default.table[ARRAYS]
+        except KeyError:
+            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_ones_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
+
+
+_new_ones.stub = new_ones
+
+_new_full = packet("aten::new_full")
+
+
+# new_full: default, out
+def new_full(
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _new_full.call(
+            (self, size, fill_value),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_full_default.convert(1, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _new_full_default.convert(2, fill_value)
+    if dtype is not None and not is_dtype(dtype):
+        dtype = _new_full_default.convert(3, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = _new_full_default.convert(4, layout)
+    if device is not None and type(device) is not Device:
+        device = _new_full_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_full_default.convert(6, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_full_default.table[ARRAYS]
+        except KeyError:
+            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+        return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_full_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+    return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
+
+
+_new_full.stub = new_full
 
 _hann_window = packet("aten::hann_window")
 
 
-# hann_window: default, periodic
+# hann_window: default, periodic, out, periodic_out
 def hann_window(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67130,7 +75351,8 @@ _hann_window.stub = hann_window
 _hamming_window = packet("aten::hamming_window")
 
 
-# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
+# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta, periodic_alpha_beta_out, out,
+#     periodic_out, periodic_alpha_out
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67150,7 +75372,7 @@ _hamming_window.stub = hamming_window
 _bartlett_window = packet("aten::bartlett_window")
 
 
-# bartlett_window: default, periodic
+# bartlett_window: default, periodic, periodic_out, out
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67166,7 +75388,7 @@ _bartlett_window.stub = bartlett_window
 _blackman_window = packet("aten::blackman_window")
 
 
-# blackman_window: default, periodic
+# blackman_window: default, periodic, periodic_out, out
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67182,7 +75404,7 @@ _blackman_window.stub = blackman_window
 _kaiser_window = packet("aten::kaiser_window")
 
 
-# kaiser_window: default, periodic, beta
+# kaiser_window: default, periodic, beta, beta_out, out, periodic_out
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
@@ -67287,7 +75509,7 @@ _clone = packet("aten::clone")
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
         return _clone.call((self,), {"memory_format": memory_format, "out": out})
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67316,7 +75538,64 @@ packet("aten::contiguous").stub = contiguous
 
 packet("aten::resize_").stub = resize_
 
-packet("aten::_to_copy").stub = _to_copy
+__to_copy = packet("aten::_to_copy")
+
+
+# _to_copy: default, out
+def _to_copy(
+    self: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return __to_copy.call(
+            (self,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "non_blocking": non_blocking,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if dtype is not None and not is_dtype(dtype):
+        dtype = __to_copy_default.convert(1, dtype)
+    if layout is not None and type(layout) is not Layout:
+        layout = __to_copy_default.convert(2, layout)
+    if device is not None and type(device) is not Device:
+        device = __to_copy_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = __to_copy_default.convert(4, pin_memory)
+    if type(non_blocking) is not bool:
+        non_blocking = __to_copy_default.convert(5, non_blocking)
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
+        memory_format = __to_copy_default.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __to_copy_default.table[ARRAYS]
+        except KeyError:
+            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __to_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+
+
+__to_copy.stub = _to_copy
 
 _to = packet("aten::to")
 
@@ -67337,6 +75616,22 @@ _to.stub = to
 packet("aten::type_as").stub = type_as
 
 packet("aten::item").stub = item
+
+__assert_async = packet("aten::_assert_async")
+
+
+# _assert_async: default, msg
+def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return _assert_async_default(*args)
+        if count == 2:
+            return _assert_async_msg(*args)
+    return __assert_async.call(args, kwargs)
+
+
+__assert_async.stub = _assert_async
 
 packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 
@@ -67448,7 +75743,7 @@ def exponential(
         return _exponential.call((self, lambd), {"generator": generator, "out": out})
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67478,7 +75773,7 @@ def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out
         return _geometric.call((self, p), {"generator": generator, "out": out})
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67517,7 +75812,7 @@ def cauchy(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67556,7 +75851,7 @@ def log_normal(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67622,7 +75917,7 @@ _poisson = packet("aten::poisson")
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _poisson.call((self, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67650,7 +75945,7 @@ _binomial = packet("aten::binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _binomial.call((count, prob, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -67689,7 +75984,7 @@ def multinomial(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
+from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, check_fits
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.promotion import NUMBERS as NUMBERS
+from opwright.sizes import is_symbolic
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
@@ -27,6 +28,12 @@ def _category(dtype: DType) -> str:
     if dtype in FLOATING:
         return "floating"
     return "complex" if dtype in COMPLEX else "bool" if dtype is bool_ else "integer"
+
+
+def check_number(value: Any, dtype: DType) -> None:
+    """Raise RuntimeError where a dtype cannot hold a number. Nothing is known of symbolic ones."""
+    if not is_symbolic(value):
+        check_fits(value, dtype)
 
 
 def needs_cast(operand: Any, compute: DType) -> bool:

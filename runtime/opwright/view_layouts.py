@@ -45,6 +45,28 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
     return (*shape[:unknown], elements // known, *shape[unknown + 1 :])
 
 
+def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
+    """Where a slice of a dimension begins and ends, both held within it."""
+    first = 0 if start is None else _held(start, 0, size)
+    return first, size if end is None else _held(end, first, size)
+
+
+def _held(index: int, low: int, size: int) -> int:
+    if index < 0:
+        index += size
+    return low if index < low else size if index > size else index
+
+
+def diagonal_length(rows: int, columns: int, offset: int) -> int:
+    """The number of elements on a diagonal of a matrix."""
+    if offset >= 0:
+        columns -= offset
+    else:
+        rows += offset
+    length = columns if columns < rows else rows
+    return 0 if length < 0 else length
+
+
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:
     """The strides that show memory of `shape` and `strides` as `new`, or None where no strides do. Same rule as
     PyTorch's `view`."""

@@ -12,8 +12,9 @@ from opwright import layouts
 from opwright.devices import Device, as_device, backend_of
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
-from opwright.keys import GRAD, META
+from opwright.keys import META
 from opwright.state import Modes, active_modes, set_modes
+from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class FakeTensorMode:
             return known[1]
         is_static = self.static_shapes if static_shapes is None else static_shapes
         made = self._convert(tensor, is_static, source or f"t{len(self._fakes)}")
-        made.keys |= tensor.keys & GRAD
+        if tensor.requires_grad:
+            made.requires_grad_()
         self._remember(tensor, made)
         return made
 
@@ -90,7 +92,10 @@ class FakeTensorMode:
             shape, strides, offset = _symbolic_layout(self.shape_env, shape, strides, offset, source)
         place = self.place(tensor.device)
         if base is None:
-            return wrap_meta(meta_array(shape, strides, tensor.dtype, place))
+            made = wrap_meta(meta_array(shape, strides, tensor.dtype, place))
+            if tensor.extra is not None and tensor.extra.storage is not None:
+                storage_of(made).resizable = tensor.extra.storage.resizable
+            return made
         fake_base = self.from_tensor(base, static_shapes=is_static, source=f"{source}._base")
         size = tensor.dtype.itemsize
         view = fake_base.array.lying(shape, [stride * size for stride in strides], offset * size)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.errors import DispatchError
+from opwright.layouts import surely_empty
 
 Array = Any
 
@@ -67,30 +68,38 @@ def _bisected(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> 
 def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
     """How often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
     `minlength` at least."""
+    check_counted(self, weights, minlength)
+    if not self.size:
+        return xp.zeros(minlength, dtype="int64")
+    if self.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
+    if weights is None:
+        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
+    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
+    return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
+
+
+def check_counted(self: Array, weights: Array | None, minlength: int) -> None:
+    """Raise RuntimeError, or DispatchError, for what `bincount` cannot count."""
     if self.dtype.kind not in "iu":
         raise DispatchError(f"bincount: not implemented for {self.dtype}: expected integers")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0, but is {minlength}")
-    if self.ndim == 1 and not self.size:
-        return xp.zeros(minlength, dtype="int64")
-    if self.ndim != 1 or self.min() < 0:
+    if self.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
-    if weights is None:
-        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
-    if weights.shape != self.shape:
+    if weights is not None and not surely_empty(self.shape) and weights.shape != self.shape:
         raise RuntimeError("bincount: weights should be 1-d and have the same length as input")
-    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
-    return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
 
 
 def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Array:
     """How many elements fall in each of `bins` equal parts of [min, max], or of the elements' own range where both
     are equal; what lies outside, and NaN, is left out.
 
-    Raises RuntimeError where min > max, or the range is not finite.
+    Raises RuntimeError where the elements' range is not finite.
     """
     low, high = _extent(self) if min == max else (float(min), float(max))
-    low, high = _widened(low, high, 1.0)
+    if low == high:
+        low, high = low - 1.0, high + 1.0
     elements = self.reshape(-1)
     elements = elements[(elements >= low) & (elements <= high)]
     # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
@@ -100,17 +109,9 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
 
 
 def _extent(self: Array) -> tuple[float, float]:
-    return (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
-
-
-def _widened(low: float, high: float, margin: float) -> tuple[float, float]:
-    """The range, by a margin on both sides where it is empty. Raises RuntimeError where it is not finite."""
-    if low == high:
-        low, high = low - margin, high + margin
+    low, high = (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"the range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError(f"max must be larger than min, but they are {high} and {low}")
     return low, high
 
 
@@ -123,10 +124,9 @@ def histogram(
     density: bool,
 ) -> tuple[Array, Array]:
     """How many elements fall in each of `bins` equal parts of `range`, or of the elements' own range, and the edges."""
-    if range is not None and len(range) != 2:
-        raise RuntimeError(f"histogram(): range must have 2 elements, but has {len(range)}")
     low, high = _extent(self) if range is None else range
-    low, high = _widened(low, high, 0.5)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     edges = xp.linspace(low, high, bins + 1, dtype=self.dtype)
     return histogram_between(xp, self, edges, weight, density)
 

@@ -50,10 +50,3 @@ def rrelu_with_noise(
     result, slopes = aten.rrelu_with_noise_functional(aten.contiguous(self), noise, lower, upper, training, generator)
     aten.copy_(noise, slopes)
     return result
-
-
-def log_sigmoid_out(self: Operand, out: Operand) -> Operand:
-    """`log_sigmoid`, written into `out`."""
-    aten = opwright.ops.aten
-    aten.log_sigmoid_forward.output(self, output=out, buffer=aten.empty([0], dtype=self.dtype))
-    return out

@@ -9,7 +9,6 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
-from opwright.promotion import can_cast
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -111,21 +110,28 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
 # Quantiles
 
 
-def quantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def quantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """The elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a dimension
     put first."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-def nanquantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def nanquantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """`quantile` of the elements that are not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
+def _fraction(self: Operand, q: float) -> Operand:
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    return opwright.ops.aten.new_full(self, [], q)
+
+
 def _quantile(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
+    self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Operand:
     aten = opwright.ops.aten
+    q = _fraction(self, q) if isinstance(q, float) else q
     _check_quantile(self, q, interpolation)
     flat = dim is None or not self.shape
     place = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
@@ -154,8 +160,8 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    if not bool(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))):
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    in_range = aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))
+    aten._assert_async(in_range, "quantile() q values must be in the range [0, 1]")
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
@@ -200,57 +206,3 @@ def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
     if repeated:
         self = aten.sum(self, repeated, True)
     return aten.sum(self, list(range(missing))) if missing else self
-
-
-# Out variants
-
-
-def _written(result: Operand, out: Operand) -> Operand:
-    """`out`, of the shape and with the elements of a result. Raises RuntimeError where its dtype cannot hold them."""
-    if not can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"a result of {result.dtype} can't be cast to the desired output type {out.dtype}")
-    aten = opwright.ops.aten
-    if tuple(out.shape) != tuple(result.shape):
-        aten.resize_(out, list(result.shape))
-    return aten.copy_(out, result)
-
-
-def nanmean_out(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any, out: Operand) -> Operand:
-    """`nanmean`, written into `out`."""
-    return _written(nanmean(self, dim, keepdim, dtype), out)
-
-
-def frobenius_norm_out(self: Operand, dim: Sequence[int], keepdim: bool, out: Operand) -> Operand:
-    """`frobenius_norm`, written into `out`."""
-    return _written(frobenius_norm(self, dim, keepdim), out)
-
-
-def diff_out(self: Operand, n: int, dim: int, prepend: Operand | None, append: Operand | None, out: Operand) -> Operand:
-    """`diff`, written into `out`."""
-    return _written(diff(self, n, dim, prepend, append), out)
-
-
-def quantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`quantile`, written into `out`."""
-    return _written(quantile(self, q, dim, keepdim, interpolation), out)
-
-
-def nanquantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`nanquantile`, written into `out`."""
-    return _written(nanquantile(self, q, dim, keepdim, interpolation), out)
-
-
-def msort_out(self: Operand, out: Operand) -> Operand:
-    """`msort`, written into `out`."""
-    return _written(opwright.ops.aten.msort(self), out)
-
-
-def argsort_out(self: Operand, stable: bool, dim: int, descending: bool, out: Operand) -> Operand:
-    """`argsort`, written into `out`."""
-    aten = opwright.ops.aten
-    values = aten.new_empty(self, [0])
-    return aten.sort(self, stable=stable, dim=dim, descending=descending, values=values, indices=out)[1]

@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright import rules
 from opwright.dtypes import int64
-from opwright.kernels.shapes import diagonal, select, take_slice
+from opwright.kernels.shapes import diagonal, take_slice
 from opwright.layouts import wrap_dim
 
 Array = Any
@@ -45,10 +45,7 @@ def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
 
 def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
     """`repeat_interleave.Tensor`: each position as many times as its count says."""
-    if repeats.ndim != 1:
-        raise RuntimeError(f"repeat_interleave: expected a vector of repeats, but got {repeats.ndim} dimensions")
-    if repeats.dtype.name not in ("int32", "int64"):
-        raise RuntimeError(f"repeat_interleave: expected repeats of int32 or int64, but got {repeats.dtype}")
+    check_repeats(repeats)
     if bool((repeats < 0).any()):
         raise RuntimeError("repeat_interleave: repeats must not be negative")
     if output_size is not None and int(repeats.sum()) != output_size:
@@ -57,6 +54,14 @@ def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
     ends = xp.cumsum(repeats, dtype=int64)
     total = int(ends[-1]) if repeats.size else 0
     return xp.searchsorted(ends, xp.arange(total), side="right").astype(repeats.dtype, copy=False)
+
+
+def check_repeats(repeats: Array) -> None:
+    """Raise RuntimeError unless the repeats are a vector of integers."""
+    if repeats.ndim != 1:
+        raise RuntimeError(f"repeat_interleave: expected a vector of repeats, but got {repeats.ndim} dimensions")
+    if repeats.dtype.name not in ("int32", "int64"):
+        raise RuntimeError(f"repeat_interleave: expected repeats of int32 or int64, but got {repeats.dtype}")
 
 
 def narrow_copy(xp: ModuleType, self: Array, dim: int, start: int, length: int) -> Array:
@@ -89,34 +94,24 @@ def slice_scatter(
 ) -> Array:
     """`self` with `src` in place of a slice."""
     result = self.copy(order="K")
-    return _overlay(result, take_slice(xp, result, dim, start, end, step), src)
+    take_slice(xp, result, dim, start, end, step)[...] = src
+    return result
 
 
 def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int) -> Array:
     """`self` with `src` at one place of a dimension."""
     result = self.copy(order="K")
     dim = wrap_dim(dim, result.ndim)
-    select(xp, result, dim, index)  # which raises where there is no such place
     first = index + result.shape[dim] if index < 0 else index
-    part = take_slice(xp, result, dim, first, first + 1, 1)
-    _overlay(result, part.squeeze(dim), src)
+    take_slice(xp, result, dim, first, first + 1, 1).squeeze(dim)[...] = src
     return result
 
 
 def diagonal_scatter(xp: ModuleType, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
     """`self` with `src` in place of a diagonal."""
     result = self.copy(order="K")
-    return _overlay(result, diagonal(xp, result, offset, dim1, dim2), src)
-
-
-def _overlay(whole: Array, part: Array, src: Array) -> Array:
-    if part.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have the shape of what it takes the place of, {list(part.shape)}, "
-            f"but got {list(src.shape)}"
-        )
-    part[...] = src
-    return whole
+    diagonal(xp, result, offset, dim1, dim2)[...] = src
+    return result
 
 
 def tril_indices(

@@ -14,7 +14,7 @@ import numpy as np
 
 from opwright.dtypes import bfloat16
 from opwright.layouts import wrap_dim
-from opwright.view_layouts import infer_size, view_strides
+from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
 Array = Any
 Shape = tuple[int, ...]
@@ -119,19 +119,12 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     size = self.shape[dim]
-    first = _held(0 if start is None else start, 0, size)
-    last = _held(size if end is None else end, first, size)
+    first, last = slice_bounds(size, start, end)
     part = self[(*_WHOLE[:dim], slice(first, last, step))]
     along = self.strides[dim] * step
     if part.strides[dim] == along:
         return part
     return strided(xp, part, part.shape, (*self.strides[:dim], along, *self.strides[dim + 1 :]))
-
-
-def _held(index: int, low: int, size: int) -> int:
-    if index < 0:
-        index += size
-    return low if index < low else size if index > size else index
 
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
@@ -202,7 +195,7 @@ def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> 
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = self.shape[first], self.shape[second]
-    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    length = diagonal_length(rows, columns, offset)
     start = self
     if length and offset:
         start = (
