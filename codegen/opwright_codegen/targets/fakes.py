@@ -98,7 +98,7 @@ class _FakeBuilder(ShimBuilder):
     def _fast(self, facts: DenseFacts, key: str) -> FastShim:
         arrays = {name: self._arrays[name] for name in facts.operands}
         first, *others = arrays.values()
-        tests = self._tests(facts, arrays)
+        tests = self._tests(facts, arrays, f"{first}.dtype")
         tests += [f"{other}.shape != {first}.shape" for other in others]
         tests += [f"{other}.place is not {first}.place" for other in others]
         if facts.writes and others:
