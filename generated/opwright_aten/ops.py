@@ -1160,21 +1160,7 @@ _div_out_mode = declare(
 def div_out_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None, out: Tensor) -> Tensor:
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_out_mode.convert(2, rounding_mode)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _div_out_mode.table[ARRAYS]
-        except KeyError:
-            return _div_out_mode.call(self, other, rounding_mode, out)
-        return kernel(self, other, rounding_mode, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _div_out_mode.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _div_out_mode.call(self, other, rounding_mode, out)
-    return kernel(self, other, rounding_mode, out)
+    return _div_out_mode.call(self, other, rounding_mode, out)
 
 
 _div_out_mode.stub = div_out_mode
@@ -1286,21 +1272,7 @@ _floor_divide_out = declare(
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _floor_divide_out.table[ARRAYS]
-        except KeyError:
-            return _floor_divide_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _floor_divide_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _floor_divide_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _floor_divide_out.call(self, other, out)
 
 
 _floor_divide_out.stub = floor_divide_out
@@ -1503,21 +1475,7 @@ _pow_Tensor_Tensor_out = declare(
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Tensor_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = self.keys | exponent.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pow_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pow_Tensor_Tensor_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _pow_Tensor_Tensor_out.call(self, exponent, out)
 
 
 _pow_Tensor_Tensor_out.stub = pow_Tensor_Tensor_out
@@ -1600,21 +1558,7 @@ _pow_Tensor_Scalar_out = declare(
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, *, out: Tensor) -> Tensor:
     if type(exponent) is not int and type(exponent) is not float:
         exponent = _pow_Tensor_Scalar_out.convert(1, exponent)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Scalar_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pow_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pow_Tensor_Scalar_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _pow_Tensor_Scalar_out.call(self, exponent, out)
 
 
 _pow_Tensor_Scalar_out.stub = pow_Tensor_Scalar_out
@@ -2532,21 +2476,7 @@ _float_power_Tensor_Tensor_out = declare(
 
 # float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def float_power_Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Tensor_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = self.keys | exponent.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _float_power_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _float_power_Tensor_Tensor_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _float_power_Tensor_Tensor_out.call(self, exponent, out)
 
 
 _float_power_Tensor_Tensor_out.stub = float_power_Tensor_Tensor_out
@@ -2627,21 +2557,7 @@ _float_power_Tensor_Scalar_out = declare(
 def float_power_Tensor_Scalar_out(self: Tensor, exponent: Scalar, *, out: Tensor) -> Tensor:
     if type(exponent) is not int and type(exponent) is not float:
         exponent = _float_power_Tensor_Scalar_out.convert(1, exponent)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Scalar_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _float_power_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _float_power_Tensor_Scalar_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _float_power_Tensor_Scalar_out.call(self, exponent, out)
 
 
 _float_power_Tensor_Scalar_out.stub = float_power_Tensor_Scalar_out
@@ -2724,21 +2640,7 @@ _float_power_Scalar_out = declare(
 def float_power_Scalar_out(self: Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _float_power_Scalar_out.convert(0, self)
-    modes = active_modes()
-    if type(exponent) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _float_power_Scalar_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = exponent.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _float_power_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _float_power_Scalar_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _float_power_Scalar_out.call(self, exponent, out)
 
 
 _float_power_Scalar_out.stub = float_power_Scalar_out
@@ -4307,21 +4209,7 @@ _conj_physical_out_ = declare(
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def conj_physical_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _conj_physical_out_.table[ARRAYS]
-        except KeyError:
-            return _conj_physical_out_.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _conj_physical_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _conj_physical_out_.call(self, out)
-    return kernel(self, out)
+    return _conj_physical_out_.call(self, out)
 
 
 _conj_physical_out_.stub = conj_physical_out
@@ -4641,21 +4529,7 @@ _square_out = declare(
 
 # square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def square_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _square_out.table[ARRAYS]
-        except KeyError:
-            return _square_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _square_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _square_out.call(self, out)
-    return kernel(self, out)
+    return _square_out.call(self, out)
 
 
 _square_out.stub = square_out
@@ -6239,21 +6113,7 @@ _special_ndtr_out = declare(
 
 # special_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtr_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_ndtr_out.table[ARRAYS]
-        except KeyError:
-            return _special_ndtr_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_ndtr_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_ndtr_out.call(self, out)
-    return kernel(self, out)
+    return _special_ndtr_out.call(self, out)
 
 
 _special_ndtr_out.stub = special_ndtr_out
@@ -6520,21 +6380,7 @@ _mvlgamma_out = declare(
 def mvlgamma_out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
     if type(p) is not int:
         p = _mvlgamma_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mvlgamma_out.table[ARRAYS]
-        except KeyError:
-            return _mvlgamma_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mvlgamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mvlgamma_out.call(self, p, out)
-    return kernel(self, p, out)
+    return _mvlgamma_out.call(self, p, out)
 
 
 _mvlgamma_out.stub = mvlgamma_out
@@ -6977,21 +6823,7 @@ _xlogy_OutTensor = declare(
 
 # xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutTensor(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_OutTensor.table[ARRAYS]
-        except KeyError:
-            return _xlogy_OutTensor.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _xlogy_OutTensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _xlogy_OutTensor.call(self, other, out)
-    return kernel(self, other, out)
+    return _xlogy_OutTensor.call(self, other, out)
 
 
 _xlogy_OutTensor.stub = xlogy_OutTensor
@@ -7042,21 +6874,7 @@ _xlogy_OutScalar_Self = declare(
 def xlogy_OutScalar_Self(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _xlogy_OutScalar_Self.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_OutScalar_Self.table[ARRAYS]
-        except KeyError:
-            return _xlogy_OutScalar_Self.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _xlogy_OutScalar_Self.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _xlogy_OutScalar_Self.call(self, other, out)
-    return kernel(self, other, out)
+    return _xlogy_OutScalar_Self.call(self, other, out)
 
 
 _xlogy_OutScalar_Self.stub = xlogy_OutScalar_Self
@@ -7139,21 +6957,7 @@ _xlogy_OutScalar_Other = declare(
 def xlogy_OutScalar_Other(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _xlogy_OutScalar_Other.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_OutScalar_Other.table[ARRAYS]
-        except KeyError:
-            return _xlogy_OutScalar_Other.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _xlogy_OutScalar_Other.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _xlogy_OutScalar_Other.call(self, other, out)
-    return kernel(self, other, out)
+    return _xlogy_OutScalar_Other.call(self, other, out)
 
 
 _xlogy_OutScalar_Other.stub = xlogy_OutScalar_Other
@@ -7294,21 +7098,7 @@ _special_erf_out = declare(
 
 # special_erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erf_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_erf_out.table[ARRAYS]
-        except KeyError:
-            return _special_erf_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erf_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erf_out.call(self, out)
-    return kernel(self, out)
+    return _special_erf_out.call(self, out)
 
 
 _special_erf_out.stub = special_erf_out
@@ -7355,21 +7145,7 @@ _special_erfc_out = declare(
 
 # special_erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfc_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_erfc_out.table[ARRAYS]
-        except KeyError:
-            return _special_erfc_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erfc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erfc_out.call(self, out)
-    return kernel(self, out)
+    return _special_erfc_out.call(self, out)
 
 
 _special_erfc_out.stub = special_erfc_out
@@ -7416,21 +7192,7 @@ _special_erfinv_out = declare(
 
 # special_erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfinv_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_erfinv_out.table[ARRAYS]
-        except KeyError:
-            return _special_erfinv_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erfinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erfinv_out.call(self, out)
-    return kernel(self, out)
+    return _special_erfinv_out.call(self, out)
 
 
 _special_erfinv_out.stub = special_erfinv_out
@@ -7477,21 +7239,7 @@ _special_gammaln_out = declare(
 
 # special_gammaln.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_gammaln_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_gammaln_out.table[ARRAYS]
-        except KeyError:
-            return _special_gammaln_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_gammaln_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_gammaln_out.call(self, out)
-    return kernel(self, out)
+    return _special_gammaln_out.call(self, out)
 
 
 _special_gammaln_out.stub = special_gammaln_out
@@ -7538,21 +7286,7 @@ _special_digamma_out = declare(
 
 # special_digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_digamma_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_digamma_out.table[ARRAYS]
-        except KeyError:
-            return _special_digamma_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_digamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_digamma_out.call(self, out)
-    return kernel(self, out)
+    return _special_digamma_out.call(self, out)
 
 
 _special_digamma_out.stub = special_digamma_out
@@ -7599,21 +7333,7 @@ _special_psi_out = declare(
 
 # special_psi.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_psi_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_psi_out.table[ARRAYS]
-        except KeyError:
-            return _special_psi_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_psi_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_psi_out.call(self, out)
-    return kernel(self, out)
+    return _special_psi_out.call(self, out)
 
 
 _special_psi_out.stub = special_psi_out
@@ -7664,21 +7384,7 @@ _special_polygamma_out = declare(
 def special_polygamma_out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _special_polygamma_out.convert(0, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_polygamma_out.table[ARRAYS]
-        except KeyError:
-            return _special_polygamma_out.call(n, self, out)
-        return kernel(n, self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_polygamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_polygamma_out.call(n, self, out)
-    return kernel(n, self, out)
+    return _special_polygamma_out.call(n, self, out)
 
 
 _special_polygamma_out.stub = special_polygamma_out
@@ -7729,21 +7435,7 @@ _special_multigammaln_out = declare(
 def special_multigammaln_out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
     if type(p) is not int:
         p = _special_multigammaln_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_multigammaln_out.table[ARRAYS]
-        except KeyError:
-            return _special_multigammaln_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_multigammaln_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_multigammaln_out.call(self, p, out)
-    return kernel(self, p, out)
+    return _special_multigammaln_out.call(self, p, out)
 
 
 _special_multigammaln_out.stub = special_multigammaln_out
@@ -7790,21 +7482,7 @@ _special_i0_out = declare(
 
 # special_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_i0_out.table[ARRAYS]
-        except KeyError:
-            return _special_i0_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_i0_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_i0_out.call(self, out)
-    return kernel(self, out)
+    return _special_i0_out.call(self, out)
 
 
 _special_i0_out.stub = special_i0_out
@@ -7855,21 +7533,7 @@ _special_logit_out = declare(
 def special_logit_out(self: Tensor, eps: float | None = None, *, out: Tensor) -> Tensor:
     if eps is not None and type(eps) is not float:
         eps = _special_logit_out.convert(1, eps)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_logit_out.table[ARRAYS]
-        except KeyError:
-            return _special_logit_out.call(self, eps, out)
-        return kernel(self, eps, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_logit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_logit_out.call(self, eps, out)
-    return kernel(self, eps, out)
+    return _special_logit_out.call(self, eps, out)
 
 
 _special_logit_out.stub = special_logit_out
@@ -7916,21 +7580,7 @@ _special_sinc_out = declare(
 
 # special_sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_sinc_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_sinc_out.table[ARRAYS]
-        except KeyError:
-            return _special_sinc_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_sinc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_sinc_out.call(self, out)
-    return kernel(self, out)
+    return _special_sinc_out.call(self, out)
 
 
 _special_sinc_out.stub = special_sinc_out
@@ -7977,21 +7627,7 @@ _special_expit_out = declare(
 
 # special_expit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_expit_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_expit_out.table[ARRAYS]
-        except KeyError:
-            return _special_expit_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_expit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_expit_out.call(self, out)
-    return kernel(self, out)
+    return _special_expit_out.call(self, out)
 
 
 _special_expit_out.stub = special_expit_out
@@ -8038,21 +7674,7 @@ _special_exp2_out = declare(
 
 # special_exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_exp2_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_exp2_out.table[ARRAYS]
-        except KeyError:
-            return _special_exp2_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_exp2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_exp2_out.call(self, out)
-    return kernel(self, out)
+    return _special_exp2_out.call(self, out)
 
 
 _special_exp2_out.stub = special_exp2_out
@@ -8099,21 +7721,7 @@ _special_expm1_out = declare(
 
 # special_expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_expm1_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_expm1_out.table[ARRAYS]
-        except KeyError:
-            return _special_expm1_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_expm1_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_expm1_out.call(self, out)
-    return kernel(self, out)
+    return _special_expm1_out.call(self, out)
 
 
 _special_expm1_out.stub = special_expm1_out
@@ -8160,21 +7768,7 @@ _special_log1p_out = declare(
 
 # special_log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log1p_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_log1p_out.table[ARRAYS]
-        except KeyError:
-            return _special_log1p_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_log1p_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_log1p_out.call(self, out)
-    return kernel(self, out)
+    return _special_log1p_out.call(self, out)
 
 
 _special_log1p_out.stub = special_log1p_out
@@ -8221,21 +7815,7 @@ _special_xlogy_out = declare(
 
 # special_xlogy.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlogy_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlogy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlogy_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlogy_out.call(self, other, out)
 
 
 _special_xlogy_out.stub = special_xlogy_out
@@ -8286,21 +7866,7 @@ _special_xlogy_self_scalar_out = declare(
 def special_xlogy_self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _special_xlogy_self_scalar_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_self_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_self_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlogy_self_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlogy_self_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlogy_self_scalar_out.call(self, other, out)
 
 
 _special_xlogy_self_scalar_out.stub = special_xlogy_self_scalar_out
@@ -8351,21 +7917,7 @@ _special_xlogy_other_scalar_out = declare(
 def special_xlogy_other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _special_xlogy_other_scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_other_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_other_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlogy_other_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlogy_other_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlogy_other_scalar_out.call(self, other, out)
 
 
 _special_xlogy_other_scalar_out.stub = special_xlogy_other_scalar_out
@@ -8417,21 +7969,7 @@ _special_round_out = declare(
 def special_round_out(self: Tensor, *, decimals: int = 0, out: Tensor) -> Tensor:
     if type(decimals) is not int:
         decimals = _special_round_out.convert(1, decimals)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_round_out.table[ARRAYS]
-        except KeyError:
-            return _special_round_out.call(self, decimals, out)
-        return kernel(self, decimals, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_round_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_round_out.call(self, decimals, out)
-    return kernel(self, decimals, out)
+    return _special_round_out.call(self, decimals, out)
 
 
 _special_round_out.stub = special_round_out
@@ -8577,21 +8115,7 @@ _true_divide_out = declare(
 
 # true_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def true_divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _true_divide_out.table[ARRAYS]
-        except KeyError:
-            return _true_divide_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _true_divide_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _true_divide_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _true_divide_out.call(self, other, out)
 
 
 _true_divide_out.stub = true_divide_out
@@ -8732,21 +8256,7 @@ _divide_out = declare(
 
 # divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def divide_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _divide_out.table[ARRAYS]
-        except KeyError:
-            return _divide_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _divide_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _divide_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _divide_out.call(self, other, out)
 
 
 _divide_out.stub = divide_out
@@ -8895,21 +8405,7 @@ _divide_out_mode = declare(
 def divide_out_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None, out: Tensor) -> Tensor:
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _divide_out_mode.convert(2, rounding_mode)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _divide_out_mode.table[ARRAYS]
-        except KeyError:
-            return _divide_out_mode.call(self, other, rounding_mode, out)
-        return kernel(self, other, rounding_mode, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _divide_out_mode.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _divide_out_mode.call(self, other, rounding_mode, out)
-    return kernel(self, other, rounding_mode, out)
+    return _divide_out_mode.call(self, other, rounding_mode, out)
 
 
 _divide_out_mode.stub = divide_out_mode
@@ -9056,21 +8552,7 @@ _multiply_out = declare(
 
 # multiply.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def multiply_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _multiply_out.table[ARRAYS]
-        except KeyError:
-            return _multiply_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multiply_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multiply_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _multiply_out.call(self, other, out)
 
 
 _multiply_out.stub = multiply_out
@@ -9219,21 +8701,7 @@ _subtract_out = declare(
 def subtract_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _subtract_out.table[ARRAYS]
-        except KeyError:
-            return _subtract_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _subtract_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _subtract_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _subtract_out.call(self, other, alpha, out)
 
 
 _subtract_out.stub = subtract_out
@@ -9390,21 +8858,7 @@ def clip_out(self: Tensor, min: Scalar | None = None, max: Scalar | None = None,
         min = _clip_out.convert(1, min)
     if max is not None and type(max) is not int and type(max) is not float:
         max = _clip_out.convert(2, max)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clip_out.table[ARRAYS]
-        except KeyError:
-            return _clip_out.call(self, min, max, out)
-        return kernel(self, min, max, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clip_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clip_out.call(self, min, max, out)
-    return kernel(self, min, max, out)
+    return _clip_out.call(self, min, max, out)
 
 
 _clip_out.stub = clip_out
@@ -9499,31 +8953,7 @@ _clip_Tensor_out = declare(
 
 # clip.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clip_Tensor_out(self: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (min is None or type(min) is ndarray)
-        and (max is None or type(max) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _clip_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _clip_Tensor_out.call(self, min, max, out)
-        return kernel(self, min, max, out)
-    try:
-        keys = self.keys | out.keys
-        if min is not None:
-            keys |= min.keys
-        if max is not None:
-            keys |= max.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clip_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clip_Tensor_out.call(self, min, max, out)
-    return kernel(self, min, max, out)
+    return _clip_Tensor_out.call(self, min, max, out)
 
 
 _clip_Tensor_out.stub = clip_Tensor_out
@@ -9600,21 +9030,7 @@ _negative_out = declare(
 
 # negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def negative_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _negative_out.table[ARRAYS]
-        except KeyError:
-            return _negative_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _negative_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _negative_out.call(self, out)
-    return kernel(self, out)
+    return _negative_out.call(self, out)
 
 
 _negative_out.stub = negative_out
@@ -9691,21 +9107,7 @@ _absolute_out = declare(
 
 # absolute.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def absolute_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _absolute_out.table[ARRAYS]
-        except KeyError:
-            return _absolute_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _absolute_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _absolute_out.call(self, out)
-    return kernel(self, out)
+    return _absolute_out.call(self, out)
 
 
 _absolute_out.stub = absolute_out
@@ -9782,21 +9184,7 @@ _fix_out = declare(
 
 # fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def fix_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fix_out.table[ARRAYS]
-        except KeyError:
-            return _fix_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fix_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fix_out.call(self, out)
-    return kernel(self, out)
+    return _fix_out.call(self, out)
 
 
 _fix_out.stub = fix_out
@@ -9873,21 +9261,7 @@ _arctan2_out = declare(
 
 # arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def arctan2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arctan2_out.table[ARRAYS]
-        except KeyError:
-            return _arctan2_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctan2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctan2_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _arctan2_out.call(self, other, out)
 
 
 _arctan2_out.stub = arctan2_out
@@ -9964,21 +9338,7 @@ _arcsin_out = declare(
 
 # arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arcsin_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arcsin_out.table[ARRAYS]
-        except KeyError:
-            return _arcsin_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arcsin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arcsin_out.call(self, out)
-    return kernel(self, out)
+    return _arcsin_out.call(self, out)
 
 
 _arcsin_out.stub = arcsin_out
@@ -10055,21 +9415,7 @@ _arccos_out = declare(
 
 # arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arccos_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arccos_out.table[ARRAYS]
-        except KeyError:
-            return _arccos_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arccos_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arccos_out.call(self, out)
-    return kernel(self, out)
+    return _arccos_out.call(self, out)
 
 
 _arccos_out.stub = arccos_out
@@ -10146,21 +9492,7 @@ _arctan_out = declare(
 
 # arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arctan_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arctan_out.table[ARRAYS]
-        except KeyError:
-            return _arctan_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctan_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctan_out.call(self, out)
-    return kernel(self, out)
+    return _arctan_out.call(self, out)
 
 
 _arctan_out.stub = arctan_out
@@ -10237,21 +9569,7 @@ _arcsinh_out = declare(
 
 # arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arcsinh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arcsinh_out.table[ARRAYS]
-        except KeyError:
-            return _arcsinh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arcsinh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arcsinh_out.call(self, out)
-    return kernel(self, out)
+    return _arcsinh_out.call(self, out)
 
 
 _arcsinh_out.stub = arcsinh_out
@@ -10328,21 +9646,7 @@ _arccosh_out = declare(
 
 # arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arccosh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arccosh_out.table[ARRAYS]
-        except KeyError:
-            return _arccosh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arccosh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arccosh_out.call(self, out)
-    return kernel(self, out)
+    return _arccosh_out.call(self, out)
 
 
 _arccosh_out.stub = arccosh_out
@@ -10419,21 +9723,7 @@ _arctanh_out = declare(
 
 # arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arctanh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _arctanh_out.table[ARRAYS]
-        except KeyError:
-            return _arctanh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctanh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctanh_out.call(self, out)
-    return kernel(self, out)
+    return _arctanh_out.call(self, out)
 
 
 _arctanh_out.stub = arctanh_out
@@ -10516,21 +9806,7 @@ _not_equal_Scalar_out = declare(
 def not_equal_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _not_equal_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _not_equal_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _not_equal_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _not_equal_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _not_equal_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _not_equal_Scalar_out.call(self, other, out)
 
 
 _not_equal_Scalar_out.stub = not_equal_Scalar_out
@@ -10607,21 +9883,7 @@ _not_equal_Tensor_out = declare(
 
 # not_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def not_equal_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _not_equal_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _not_equal_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _not_equal_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _not_equal_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _not_equal_Tensor_out.call(self, other, out)
 
 
 _not_equal_Tensor_out.stub = not_equal_Tensor_out
@@ -10704,21 +9966,7 @@ _less_Scalar_out = declare(
 def less_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _less_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _less_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _less_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _less_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _less_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _less_Scalar_out.call(self, other, out)
 
 
 _less_Scalar_out.stub = less_Scalar_out
@@ -10795,21 +10043,7 @@ _less_Tensor_out = declare(
 
 # less.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def less_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _less_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _less_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _less_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _less_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _less_Tensor_out.call(self, other, out)
 
 
 _less_Tensor_out.stub = less_Tensor_out
@@ -10892,21 +10126,7 @@ _less_equal_Scalar_out = declare(
 def less_equal_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _less_equal_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _less_equal_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _less_equal_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _less_equal_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _less_equal_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _less_equal_Scalar_out.call(self, other, out)
 
 
 _less_equal_Scalar_out.stub = less_equal_Scalar_out
@@ -10983,21 +10203,7 @@ _less_equal_Tensor_out = declare(
 
 # less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def less_equal_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _less_equal_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _less_equal_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _less_equal_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _less_equal_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _less_equal_Tensor_out.call(self, other, out)
 
 
 _less_equal_Tensor_out.stub = less_equal_Tensor_out
@@ -11080,21 +10286,7 @@ _greater_Scalar_out = declare(
 def greater_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _greater_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _greater_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _greater_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _greater_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _greater_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _greater_Scalar_out.call(self, other, out)
 
 
 _greater_Scalar_out.stub = greater_Scalar_out
@@ -11171,21 +10363,7 @@ _greater_Tensor_out = declare(
 
 # greater.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _greater_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _greater_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _greater_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _greater_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _greater_Tensor_out.call(self, other, out)
 
 
 _greater_Tensor_out.stub = greater_Tensor_out
@@ -11268,21 +10446,7 @@ _greater_equal_Scalar_out = declare(
 def greater_equal_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _greater_equal_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _greater_equal_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _greater_equal_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _greater_equal_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _greater_equal_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _greater_equal_Scalar_out.call(self, other, out)
 
 
 _greater_equal_Scalar_out.stub = greater_equal_Scalar_out
@@ -11359,21 +10523,7 @@ _greater_equal_Tensor_out = declare(
 
 # greater_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_equal_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _greater_equal_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _greater_equal_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _greater_equal_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _greater_equal_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _greater_equal_Tensor_out.call(self, other, out)
 
 
 _greater_equal_Tensor_out.stub = greater_equal_Tensor_out
@@ -11943,21 +11093,7 @@ _mean_dtype_out = declare(
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if dtype is not None:
         dtype = _mean_dtype_out.convert(1, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mean_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _mean_dtype_out.call(self, dtype, out)
-        return kernel(self, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mean_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mean_dtype_out.call(self, dtype, out)
-    return kernel(self, dtype, out)
+    return _mean_dtype_out.call(self, dtype, out)
 
 
 _mean_dtype_out.stub = mean_dtype_out
@@ -12115,21 +11251,7 @@ _any_all_out = declare(
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _any_all_out.table[ARRAYS]
-        except KeyError:
-            return _any_all_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _any_all_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _any_all_out.call(self, out)
-    return kernel(self, out)
+    return _any_all_out.call(self, out)
 
 
 _any_all_out.stub = any_all_out
@@ -12244,21 +11366,7 @@ _all_all_out = declare(
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _all_all_out.table[ARRAYS]
-        except KeyError:
-            return _all_all_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _all_all_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _all_all_out.call(self, out)
-    return kernel(self, out)
+    return _all_all_out.call(self, out)
 
 
 _all_all_out.stub = all_all_out
@@ -12441,21 +11549,7 @@ _max_unary_out = declare(
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _max_unary_out.table[ARRAYS]
-        except KeyError:
-            return _max_unary_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _max_unary_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _max_unary_out.call(self, out)
-    return kernel(self, out)
+    return _max_unary_out.call(self, out)
 
 
 _max_unary_out.stub = max_unary_out
@@ -12536,21 +11630,7 @@ def max_dim_max(
         dim = _max_dim_max.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _max_dim_max.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and type(max_values) is ndarray and modes is None:
-        try:
-            kernel = _max_dim_max.table[ARRAYS]
-        except KeyError:
-            return _max_dim_max.call(self, dim, keepdim, max, max_values)
-        return max_dim_max_result(*kernel(self, dim, keepdim, max, max_values))
-    try:
-        keys = self.keys | max.keys | max_values.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _max_dim_max.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _max_dim_max.call(self, dim, keepdim, max, max_values)
-    return max_dim_max_result(*kernel(self, dim, keepdim, max, max_values))
+    return _max_dim_max.call(self, dim, keepdim, max, max_values)
 
 
 _max_dim_max.stub = max_dim_max
@@ -12598,21 +11678,7 @@ _max_out = declare(
 
 # max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def max_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _max_out.table[ARRAYS]
-        except KeyError:
-            return _max_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _max_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _max_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _max_out.call(self, other, out)
 
 
 _max_out.stub = max_out
@@ -12659,21 +11725,7 @@ _min_unary_out = declare(
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _min_unary_out.table[ARRAYS]
-        except KeyError:
-            return _min_unary_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _min_unary_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _min_unary_out.call(self, out)
-    return kernel(self, out)
+    return _min_unary_out.call(self, out)
 
 
 _min_unary_out.stub = min_unary_out
@@ -12754,21 +11806,7 @@ def min_dim_min(
         dim = _min_dim_min.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _min_dim_min.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and type(min_indices) is ndarray and modes is None:
-        try:
-            kernel = _min_dim_min.table[ARRAYS]
-        except KeyError:
-            return _min_dim_min.call(self, dim, keepdim, min, min_indices)
-        return min_dim_min_result(*kernel(self, dim, keepdim, min, min_indices))
-    try:
-        keys = self.keys | min.keys | min_indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _min_dim_min.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _min_dim_min.call(self, dim, keepdim, min, min_indices)
-    return min_dim_min_result(*kernel(self, dim, keepdim, min, min_indices))
+    return _min_dim_min.call(self, dim, keepdim, min, min_indices)
 
 
 _min_dim_min.stub = min_dim_min
@@ -12816,21 +11854,7 @@ _min_out = declare(
 
 # min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def min_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _min_out.table[ARRAYS]
-        except KeyError:
-            return _min_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _min_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _min_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _min_out.call(self, other, out)
 
 
 _min_out.stub = min_out
@@ -12928,21 +11952,7 @@ def var_out(
         unbiased = _var_out.convert(2, unbiased)
     if type(keepdim) is not bool:
         keepdim = _var_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _var_out.table[ARRAYS]
-        except KeyError:
-            return _var_out.call(self, dim, unbiased, keepdim, out)
-        return kernel(self, dim, unbiased, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _var_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _var_out.call(self, dim, unbiased, keepdim, out)
-    return kernel(self, dim, unbiased, keepdim, out)
+    return _var_out.call(self, dim, unbiased, keepdim, out)
 
 
 _var_out.stub = var_out
@@ -13083,21 +12093,7 @@ def std_out(
         unbiased = _std_out.convert(2, unbiased)
     if type(keepdim) is not bool:
         keepdim = _std_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _std_out.table[ARRAYS]
-        except KeyError:
-            return _std_out.call(self, dim, unbiased, keepdim, out)
-        return kernel(self, dim, unbiased, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _std_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _std_out.call(self, dim, unbiased, keepdim, out)
-    return kernel(self, dim, unbiased, keepdim, out)
+    return _std_out.call(self, dim, unbiased, keepdim, out)
 
 
 _std_out.stub = std_out
@@ -13263,21 +12259,7 @@ def nanmean_out(
         keepdim = _nanmean_out.convert(2, keepdim)
     if dtype is not None:
         dtype = _nanmean_out.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanmean_out.table[ARRAYS]
-        except KeyError:
-            return _nanmean_out.call(self, dim, keepdim, dtype, out)
-        return kernel(self, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanmean_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanmean_out.call(self, dim, keepdim, dtype, out)
-    return kernel(self, dim, keepdim, dtype, out)
+    return _nanmean_out.call(self, dim, keepdim, dtype, out)
 
 
 _nanmean_out.stub = nanmean_out
@@ -13432,21 +12414,7 @@ def special_logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool 
         dim = [dim] if type(dim) is int else _special_logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_logsumexp_out.table[ARRAYS]
-        except KeyError:
-            return _special_logsumexp_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_logsumexp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_logsumexp_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _special_logsumexp_out.call(self, dim, keepdim, out)
 
 
 _special_logsumexp_out.stub = special_logsumexp_out
@@ -13528,21 +12496,7 @@ def aminmax_out(
         dim = _aminmax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _aminmax_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and type(max) is ndarray and modes is None:
-        try:
-            kernel = _aminmax_out.table[ARRAYS]
-        except KeyError:
-            return _aminmax_out.call(self, dim, keepdim, min, max)
-        return aminmax_out_result(*kernel(self, dim, keepdim, min, max))
-    try:
-        keys = self.keys | min.keys | max.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _aminmax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _aminmax_out.call(self, dim, keepdim, min, max)
-    return aminmax_out_result(*kernel(self, dim, keepdim, min, max))
+    return _aminmax_out.call(self, dim, keepdim, min, max)
 
 
 _aminmax_out.stub = aminmax_out
@@ -13782,21 +12736,7 @@ def norm_dtype_out(
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
     dtype = _norm_dtype_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _norm_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _norm_dtype_out.call(self, p, dim, keepdim, dtype, out)
-        return kernel(self, p, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _norm_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _norm_dtype_out.call(self, p, dim, keepdim, dtype, out)
-    return kernel(self, p, dim, keepdim, dtype, out)
+    return _norm_dtype_out.call(self, p, dim, keepdim, dtype, out)
 
 
 _norm_dtype_out.stub = norm_dtype_out
@@ -13851,21 +12791,7 @@ def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = F
         dim = [dim] if type(dim) is int else _frobenius_norm_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _frobenius_norm_out.table[ARRAYS]
-        except KeyError:
-            return _frobenius_norm_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _frobenius_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _frobenius_norm_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _frobenius_norm_out.call(self, dim, keepdim, out)
 
 
 _frobenius_norm_out.stub = frobenius_norm_out
@@ -13916,21 +12842,7 @@ _dist_out = declare(
 def dist_out(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor) -> Tensor:
     if type(p) is not int and type(p) is not float:
         p = _dist_out.convert(2, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _dist_out.table[ARRAYS]
-        except KeyError:
-            return _dist_out.call(self, other, p, out)
-        return kernel(self, other, p, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _dist_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _dist_out.call(self, other, p, out)
-    return kernel(self, other, p, out)
+    return _dist_out.call(self, other, p, out)
 
 
 _dist_out.stub = dist_out
@@ -14300,21 +13212,7 @@ _cummax_out = declare(
 def cummax_out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> cummax_out_result:
     if type(dim) is not int:
         dim = _cummax_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _cummax_out.table[ARRAYS]
-        except KeyError:
-            return _cummax_out.call(self, dim, values, indices)
-        return cummax_out_result(*kernel(self, dim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cummax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cummax_out.call(self, dim, values, indices)
-    return cummax_out_result(*kernel(self, dim, values, indices))
+    return _cummax_out.call(self, dim, values, indices)
 
 
 _cummax_out.stub = cummax_out
@@ -14383,21 +13281,7 @@ _cummin_out = declare(
 def cummin_out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> cummin_out_result:
     if type(dim) is not int:
         dim = _cummin_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _cummin_out.table[ARRAYS]
-        except KeyError:
-            return _cummin_out.call(self, dim, values, indices)
-        return cummin_out_result(*kernel(self, dim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cummin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cummin_out.call(self, dim, values, indices)
-    return cummin_out_result(*kernel(self, dim, values, indices))
+    return _cummin_out.call(self, dim, values, indices)
 
 
 _cummin_out.stub = cummin_out
@@ -14521,31 +13405,7 @@ def diff_out(
         n = _diff_out.convert(1, n)
     if type(dim) is not int:
         dim = _diff_out.convert(2, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (prepend is None or type(prepend) is ndarray)
-        and (append is None or type(append) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _diff_out.table[ARRAYS]
-        except KeyError:
-            return _diff_out.call(self, n, dim, prepend, append, out)
-        return kernel(self, n, dim, prepend, append, out)
-    try:
-        keys = self.keys | out.keys
-        if prepend is not None:
-            keys |= prepend.keys
-        if append is not None:
-            keys |= append.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diff_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diff_out.call(self, n, dim, prepend, append, out)
-    return kernel(self, n, dim, prepend, append, out)
+    return _diff_out.call(self, n, dim, prepend, append, out)
 
 
 _diff_out.stub = diff_out
@@ -14870,21 +13730,7 @@ def sort_values(
         dim = _sort_values.convert(1, dim)
     if type(descending) is not bool:
         descending = _sort_values.convert(2, descending)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _sort_values.table[ARRAYS]
-        except KeyError:
-            return _sort_values.call(self, dim, descending, values, indices)
-        return sort_values_result(*kernel(self, dim, descending, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sort_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sort_values.call(self, dim, descending, values, indices)
-    return sort_values_result(*kernel(self, dim, descending, values, indices))
+    return _sort_values.call(self, dim, descending, values, indices)
 
 
 _sort_values.stub = sort_values
@@ -14979,21 +13825,7 @@ def sort_values_stable(
         dim = _sort_values_stable.convert(2, dim)
     if type(descending) is not bool:
         descending = _sort_values_stable.convert(3, descending)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _sort_values_stable.table[ARRAYS]
-        except KeyError:
-            return _sort_values_stable.call(self, stable, dim, descending, values, indices)
-        return sort_values_stable_result(*kernel(self, stable, dim, descending, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sort_values_stable.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sort_values_stable.call(self, stable, dim, descending, values, indices)
-    return sort_values_stable_result(*kernel(self, stable, dim, descending, values, indices))
+    return _sort_values_stable.call(self, stable, dim, descending, values, indices)
 
 
 _sort_values_stable.stub = sort_values_stable
@@ -15088,21 +13920,7 @@ def argsort_stable_out(self: Tensor, *, stable: bool, dim: int = -1, descending:
         dim = _argsort_stable_out.convert(2, dim)
     if type(descending) is not bool:
         descending = _argsort_stable_out.convert(3, descending)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _argsort_stable_out.table[ARRAYS]
-        except KeyError:
-            return _argsort_stable_out.call(self, stable, dim, descending, out)
-        return kernel(self, stable, dim, descending, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _argsort_stable_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _argsort_stable_out.call(self, stable, dim, descending, out)
-    return kernel(self, stable, dim, descending, out)
+    return _argsort_stable_out.call(self, stable, dim, descending, out)
 
 
 _argsort_stable_out.stub = argsort_stable_out
@@ -15231,21 +14049,7 @@ def topk_values(
         largest = _topk_values.convert(3, largest)
     if type(sorted) is not bool:
         sorted = _topk_values.convert(4, sorted)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _topk_values.table[ARRAYS]
-        except KeyError:
-            return _topk_values.call(self, k, dim, largest, sorted, values, indices)
-        return topk_values_result(*kernel(self, k, dim, largest, sorted, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _topk_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _topk_values.call(self, k, dim, largest, sorted, values, indices)
-    return topk_values_result(*kernel(self, k, dim, largest, sorted, values, indices))
+    return _topk_values.call(self, k, dim, largest, sorted, values, indices)
 
 
 _topk_values.stub = topk_values
@@ -15339,21 +14143,7 @@ def kthvalue_values(
         dim = _kthvalue_values.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _kthvalue_values.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _kthvalue_values.table[ARRAYS]
-        except KeyError:
-            return _kthvalue_values.call(self, k, dim, keepdim, values, indices)
-        return kthvalue_values_result(*kernel(self, k, dim, keepdim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kthvalue_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kthvalue_values.call(self, k, dim, keepdim, values, indices)
-    return kthvalue_values_result(*kernel(self, k, dim, keepdim, values, indices))
+    return _kthvalue_values.call(self, k, dim, keepdim, values, indices)
 
 
 _kthvalue_values.stub = kthvalue_values
@@ -15465,21 +14255,7 @@ def median_dim_values(
         dim = _median_dim_values.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _median_dim_values.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _median_dim_values.table[ARRAYS]
-        except KeyError:
-            return _median_dim_values.call(self, dim, keepdim, values, indices)
-        return median_dim_values_result(*kernel(self, dim, keepdim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _median_dim_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _median_dim_values.call(self, dim, keepdim, values, indices)
-    return median_dim_values_result(*kernel(self, dim, keepdim, values, indices))
+    return _median_dim_values.call(self, dim, keepdim, values, indices)
 
 
 _median_dim_values.stub = median_dim_values
@@ -15591,21 +14367,7 @@ def nanmedian_dim_values(
         dim = _nanmedian_dim_values.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmedian_dim_values.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _nanmedian_dim_values.table[ARRAYS]
-        except KeyError:
-            return _nanmedian_dim_values.call(self, dim, keepdim, values, indices)
-        return nanmedian_dim_values_result(*kernel(self, dim, keepdim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanmedian_dim_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanmedian_dim_values.call(self, dim, keepdim, values, indices)
-    return nanmedian_dim_values_result(*kernel(self, dim, keepdim, values, indices))
+    return _nanmedian_dim_values.call(self, dim, keepdim, values, indices)
 
 
 _nanmedian_dim_values.stub = nanmedian_dim_values
@@ -15687,21 +14449,7 @@ def mode_values(
         dim = _mode_values.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mode_values.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _mode_values.table[ARRAYS]
-        except KeyError:
-            return _mode_values.call(self, dim, keepdim, values, indices)
-        return mode_values_result(*kernel(self, dim, keepdim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mode_values.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mode_values.call(self, dim, keepdim, values, indices)
-    return mode_values_result(*kernel(self, dim, keepdim, values, indices))
+    return _mode_values.call(self, dim, keepdim, values, indices)
 
 
 _mode_values.stub = mode_values
@@ -15792,21 +14540,7 @@ def quantile_out(
         keepdim = _quantile_out.convert(3, keepdim)
     if type(interpolation) is not str:
         interpolation = _quantile_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(q) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | q.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
+    return _quantile_out.call(self, q, dim, keepdim, interpolation, out)
 
 
 _quantile_out.stub = quantile_out
@@ -15948,21 +14682,7 @@ def nanquantile_out(
         keepdim = _nanquantile_out.convert(3, keepdim)
     if type(interpolation) is not str:
         interpolation = _nanquantile_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(q) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | q.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
+    return _nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
 
 
 _nanquantile_out.stub = nanquantile_out
@@ -16587,30 +15307,7 @@ def histogram_bins_tensor_out(
 ) -> histogram_bins_tensor_out_result:
     if type(density) is not bool:
         density = _histogram_bins_tensor_out.convert(3, density)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(bins) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(hist) is ndarray
-        and type(bin_edges) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _histogram_bins_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _histogram_bins_tensor_out.call(self, bins, weight, density, hist, bin_edges)
-        return histogram_bins_tensor_out_result(*kernel(self, bins, weight, density, hist, bin_edges))
-    try:
-        keys = self.keys | bins.keys | hist.keys | bin_edges.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _histogram_bins_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _histogram_bins_tensor_out.call(self, bins, weight, density, hist, bin_edges)
-    return histogram_bins_tensor_out_result(*kernel(self, bins, weight, density, hist, bin_edges))
+    return _histogram_bins_tensor_out.call(self, bins, weight, density, hist, bin_edges)
 
 
 _histogram_bins_tensor_out.stub = histogram_bins_tensor_out
@@ -16724,29 +15421,7 @@ def histogram_bin_ct_out(
         range = _histogram_bin_ct_out.convert(2, range)
     if type(density) is not bool:
         density = _histogram_bin_ct_out.convert(4, density)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(hist) is ndarray
-        and type(bin_edges) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _histogram_bin_ct_out.table[ARRAYS]
-        except KeyError:
-            return _histogram_bin_ct_out.call(self, bins, range, weight, density, hist, bin_edges)
-        return histogram_bin_ct_out_result(*kernel(self, bins, range, weight, density, hist, bin_edges))
-    try:
-        keys = self.keys | hist.keys | bin_edges.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _histogram_bin_ct_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _histogram_bin_ct_out.call(self, bins, range, weight, density, hist, bin_edges)
-    return histogram_bin_ct_out_result(*kernel(self, bins, range, weight, density, hist, bin_edges))
+    return _histogram_bin_ct_out.call(self, bins, range, weight, density, hist, bin_edges)
 
 
 _histogram_bin_ct_out.stub = histogram_bin_ct_out
@@ -16944,21 +15619,7 @@ _matmul_out = declare(
 
 # matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _matmul_out.table[ARRAYS]
-        except KeyError:
-            return _matmul_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matmul_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _matmul_out.call(self, other, out)
 
 
 _matmul_out.stub = matmul_out
@@ -17040,21 +15701,7 @@ _linalg_vecdot_out = declare(
 def linalg_vecdot_out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _linalg_vecdot_out.convert(2, dim)
-    modes = active_modes()
-    if type(x) is ndarray and type(y) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_vecdot_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_vecdot_out.call(x, y, dim, out)
-        return kernel(x, y, dim, out)
-    try:
-        keys = x.keys | y.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot_out.call(x, y, dim, out)
-    return kernel(x, y, dim, out)
+    return _linalg_vecdot_out.call(x, y, dim, out)
 
 
 _linalg_vecdot_out.stub = linalg_vecdot_out
@@ -17101,21 +15748,7 @@ _outer_out = declare(
 
 # outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _outer_out.table[ARRAYS]
-        except KeyError:
-            return _outer_out.call(self, vec2, out)
-        return kernel(self, vec2, out)
-    try:
-        keys = self.keys | vec2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _outer_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _outer_out.call(self, vec2, out)
-    return kernel(self, vec2, out)
+    return _outer_out.call(self, vec2, out)
 
 
 _outer_out.stub = outer_out
@@ -17192,21 +15825,7 @@ _inner_out = declare(
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def inner_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _inner_out.table[ARRAYS]
-        except KeyError:
-            return _inner_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _inner_out.call(self, other, out)
 
 
 _inner_out.stub = inner_out
@@ -17268,21 +15887,7 @@ def tensordot_out(
         dims_self = _tensordot_out.convert(2, dims_self)
     if not is_int_list(dims_other):
         dims_other = _tensordot_out.convert(3, dims_other)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tensordot_out.table[ARRAYS]
-        except KeyError:
-            return _tensordot_out.call(self, other, dims_self, dims_other, out)
-        return kernel(self, other, dims_self, dims_other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tensordot_out.call(self, other, dims_self, dims_other, out)
-    return kernel(self, other, dims_self, dims_other, out)
+    return _tensordot_out.call(self, other, dims_self, dims_other, out)
 
 
 _tensordot_out.stub = tensordot_out
@@ -17362,21 +15967,7 @@ _kron_out = declare(
 
 # kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def kron_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _kron_out.table[ARRAYS]
-        except KeyError:
-            return _kron_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kron_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kron_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _kron_out.call(self, other, out)
 
 
 _kron_out.stub = kron_out
@@ -17421,19 +16012,7 @@ _chain_matmul_out = declare(
 
 # chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
 def chain_matmul_out(matrices: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(matrices) is not list:
-        return _chain_matmul_out.call(matrices, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in matrices:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _chain_matmul_out.call(matrices, out)
-    return kernel(matrices, out)
+    return _chain_matmul_out.call(matrices, out)
 
 
 _chain_matmul_out.stub = chain_matmul_out
@@ -17478,19 +16057,7 @@ _linalg_multi_dot_out = declare(
 
 # linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_multi_dot_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _linalg_multi_dot_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _linalg_multi_dot_out.call(tensors, out)
 
 
 _linalg_multi_dot_out.stub = linalg_multi_dot_out
@@ -17541,21 +16108,7 @@ _linalg_matrix_power_out = declare(
 def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _linalg_matrix_power_out.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_power_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_power_out.call(self, n, out)
-        return kernel(self, n, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power_out.call(self, n, out)
-    return kernel(self, n, out)
+    return _linalg_matrix_power_out.call(self, n, out)
 
 
 _linalg_matrix_power_out.stub = linalg_matrix_power_out
@@ -17671,21 +16224,7 @@ _cross_out = declare(
 def cross_out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
     if dim is not None and type(dim) is not int:
         dim = _cross_out.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cross_out.table[ARRAYS]
-        except KeyError:
-            return _cross_out.call(self, other, dim, out)
-        return kernel(self, other, dim, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cross_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cross_out.call(self, other, dim, out)
-    return kernel(self, other, dim, out)
+    return _cross_out.call(self, other, dim, out)
 
 
 _cross_out.stub = cross_out
@@ -18520,21 +17059,7 @@ _linalg_tensorinv_out = declare(
 def linalg_tensorinv_out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
     if type(ind) is not int:
         ind = _linalg_tensorinv_out.convert(1, ind)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorinv_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorinv_out.call(self, ind, out)
-        return kernel(self, ind, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv_out.call(self, ind, out)
-    return kernel(self, ind, out)
+    return _linalg_tensorinv_out.call(self, ind, out)
 
 
 _linalg_tensorinv_out.stub = linalg_tensorinv_out
@@ -18585,21 +17110,7 @@ _linalg_tensorsolve_out = declare(
 def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
     if dims is not None and not is_int_list(dims):
         dims = _linalg_tensorsolve_out.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorsolve_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorsolve_out.call(self, other, dims, out)
-        return kernel(self, other, dims, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve_out.call(self, other, dims, out)
-    return kernel(self, other, dims, out)
+    return _linalg_tensorsolve_out.call(self, other, dims, out)
 
 
 _linalg_tensorsolve_out.stub = linalg_tensorsolve_out
@@ -18886,21 +17397,7 @@ _slogdet_out = declare(
 
 # slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def slogdet_out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> slogdet_out_result:
-    modes = active_modes()
-    if type(self) is ndarray and type(sign) is ndarray and type(logabsdet) is ndarray and modes is None:
-        try:
-            kernel = _slogdet_out.table[ARRAYS]
-        except KeyError:
-            return _slogdet_out.call(self, sign, logabsdet)
-        return slogdet_out_result(*kernel(self, sign, logabsdet))
-    try:
-        keys = self.keys | sign.keys | logabsdet.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slogdet_out.call(self, sign, logabsdet)
-    return slogdet_out_result(*kernel(self, sign, logabsdet))
+    return _slogdet_out.call(self, sign, logabsdet)
 
 
 _slogdet_out.stub = slogdet_out
@@ -19208,21 +17705,7 @@ def linalg_cholesky_ex_L(
         upper = _linalg_cholesky_ex_L.convert(1, upper)
     if type(check_errors) is not bool:
         check_errors = _linalg_cholesky_ex_L.convert(2, check_errors)
-    modes = active_modes()
-    if type(self) is ndarray and type(L) is ndarray and type(info) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cholesky_ex_L.table[ARRAYS]
-        except KeyError:
-            return _linalg_cholesky_ex_L.call(self, upper, check_errors, L, info)
-        return linalg_cholesky_ex_L_result(*kernel(self, upper, check_errors, L, info))
-    try:
-        keys = self.keys | L.keys | info.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_ex_L.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_ex_L.call(self, upper, check_errors, L, info)
-    return linalg_cholesky_ex_L_result(*kernel(self, upper, check_errors, L, info))
+    return _linalg_cholesky_ex_L.call(self, upper, check_errors, L, info)
 
 
 _linalg_cholesky_ex_L.stub = linalg_cholesky_ex_L
@@ -19275,21 +17758,7 @@ _linalg_cholesky_out = declare(
 def linalg_cholesky_out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
     if type(upper) is not bool:
         upper = _linalg_cholesky_out.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cholesky_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cholesky_out.call(self, upper, out)
-        return kernel(self, upper, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_out.call(self, upper, out)
-    return kernel(self, upper, out)
+    return _linalg_cholesky_out.call(self, upper, out)
 
 
 _linalg_cholesky_out.stub = linalg_cholesky_out
@@ -19340,21 +17809,7 @@ _cholesky_out = declare(
 def cholesky_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
     if type(upper) is not bool:
         upper = _cholesky_out.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_out.table[ARRAYS]
-        except KeyError:
-            return _cholesky_out.call(self, upper, out)
-        return kernel(self, upper, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_out.call(self, upper, out)
-    return kernel(self, upper, out)
+    return _cholesky_out.call(self, upper, out)
 
 
 _cholesky_out.stub = cholesky_out
@@ -19477,21 +17932,7 @@ _qr_Q = declare(
 def qr_Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> qr_Q_result:
     if type(some) is not bool:
         some = _qr_Q.convert(1, some)
-    modes = active_modes()
-    if type(self) is ndarray and type(Q) is ndarray and type(R) is ndarray and modes is None:
-        try:
-            kernel = _qr_Q.table[ARRAYS]
-        except KeyError:
-            return _qr_Q.call(self, some, Q, R)
-        return qr_Q_result(*kernel(self, some, Q, R))
-    try:
-        keys = self.keys | Q.keys | R.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _qr_Q.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _qr_Q.call(self, some, Q, R)
-    return qr_Q_result(*kernel(self, some, Q, R))
+    return _qr_Q.call(self, some, Q, R)
 
 
 _qr_Q.stub = qr_Q
@@ -19631,21 +18072,7 @@ def linalg_eigh_eigvals(
 ) -> linalg_eigh_eigvals_result:
     if type(UPLO) is not str:
         UPLO = _linalg_eigh_eigvals.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and type(eigvals) is ndarray and type(eigvecs) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigh_eigvals.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
-        return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
-    try:
-        keys = self.keys | eigvals.keys | eigvecs.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_eigvals.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
-    return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
+    return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
 
 
 _linalg_eigh_eigvals.stub = linalg_eigh_eigvals
@@ -19744,21 +18171,7 @@ _linalg_eig_out = declare(
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
 #     Tensor(b!) eigenvectors)
 def linalg_eig_out(self: Tensor, *, eigenvalues: Tensor, eigenvectors: Tensor) -> linalg_eig_out_result:
-    modes = active_modes()
-    if type(self) is ndarray and type(eigenvalues) is ndarray and type(eigenvectors) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eig_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
-        return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
-    try:
-        keys = self.keys | eigenvalues.keys | eigenvectors.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eig_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
-    return linalg_eig_out_result(*kernel(self, eigenvalues, eigenvectors))
+    return _linalg_eig_out.call(self, eigenvalues, eigenvectors)
 
 
 _linalg_eig_out.stub = linalg_eig_out
@@ -20058,21 +18471,7 @@ def svd_U(self: Tensor, some: bool = True, compute_uv: bool = True, *, U: Tensor
         some = _svd_U.convert(1, some)
     if type(compute_uv) is not bool:
         compute_uv = _svd_U.convert(2, compute_uv)
-    modes = active_modes()
-    if type(self) is ndarray and type(U) is ndarray and type(S) is ndarray and type(V) is ndarray and modes is None:
-        try:
-            kernel = _svd_U.table[ARRAYS]
-        except KeyError:
-            return _svd_U.call(self, some, compute_uv, U, S, V)
-        return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
-    try:
-        keys = self.keys | U.keys | S.keys | V.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _svd_U.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _svd_U.call(self, some, compute_uv, U, S, V)
-    return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
+    return _svd_U.call(self, some, compute_uv, U, S, V)
 
 
 _svd_U.stub = svd_U
@@ -20201,21 +18600,7 @@ def linalg_pinv_atol_rtol_float_out(
         rtol = _linalg_pinv_atol_rtol_float_out.convert(2, rtol)
     if type(hermitian) is not bool:
         hermitian = _linalg_pinv_atol_rtol_float_out.convert(3, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_atol_rtol_float_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_atol_rtol_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
+    return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
 
 
 _linalg_pinv_atol_rtol_float_out.stub = linalg_pinv_atol_rtol_float_out
@@ -20300,21 +18685,7 @@ _linalg_pinv_out_rcond_tensor = declare(
 def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
     if type(hermitian) is not bool:
         hermitian = _linalg_pinv_out_rcond_tensor.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(rcond) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_out_rcond_tensor.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
-        return kernel(self, rcond, hermitian, out)
-    try:
-        keys = self.keys | rcond.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_out_rcond_tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
-    return kernel(self, rcond, hermitian, out)
+    return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
 
 
 _linalg_pinv_out_rcond_tensor.stub = linalg_pinv_out_rcond_tensor
@@ -20428,31 +18799,7 @@ def linalg_matrix_rank_atol_rtol_tensor_out(
 ) -> Tensor:
     if type(hermitian) is not bool:
         hermitian = _linalg_matrix_rank_atol_rtol_tensor_out.convert(3, hermitian)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (atol is None or type(atol) is ndarray)
-        and (rtol is None or type(rtol) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
-        return kernel(input, atol, rtol, hermitian, out)
-    try:
-        keys = input.keys | out.keys
-        if atol is not None:
-            keys |= atol.keys
-        if rtol is not None:
-            keys |= rtol.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
-    return kernel(input, atol, rtol, hermitian, out)
+    return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
 
 
 _linalg_matrix_rank_atol_rtol_tensor_out.stub = linalg_matrix_rank_atol_rtol_tensor_out
@@ -20532,21 +18879,7 @@ def linalg_matrix_rank_atol_rtol_float_out(
         rtol = _linalg_matrix_rank_atol_rtol_float_out.convert(2, rtol)
     if type(hermitian) is not bool:
         hermitian = _linalg_matrix_rank_atol_rtol_float_out.convert(3, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_atol_rtol_float_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_atol_rtol_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
+    return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
 
 
 _linalg_matrix_rank_atol_rtol_float_out.stub = linalg_matrix_rank_atol_rtol_float_out
@@ -20631,21 +18964,7 @@ _linalg_matrix_rank_out_tol_tensor = declare(
 def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
     if type(hermitian) is not bool:
         hermitian = _linalg_matrix_rank_out_tol_tensor.convert(2, hermitian)
-    modes = active_modes()
-    if type(input) is ndarray and type(tol) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_out_tol_tensor.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
-        return kernel(input, tol, hermitian, out)
-    try:
-        keys = input.keys | tol.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_out_tol_tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
-    return kernel(input, tol, hermitian, out)
+    return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
 
 
 _linalg_matrix_rank_out_tol_tensor.stub = linalg_matrix_rank_out_tol_tensor
@@ -20740,21 +19059,7 @@ def linalg_matrix_norm_out(
         keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
     if dtype is not None:
         dtype = _linalg_matrix_norm_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_norm_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
+    return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
 
 _linalg_matrix_norm_out.stub = linalg_matrix_norm_out
@@ -20849,21 +19154,7 @@ def linalg_matrix_norm_str_ord_out(
         keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
     if dtype is not None:
         dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_norm_str_ord_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_norm_str_ord_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
+    return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
 
 
 _linalg_matrix_norm_str_ord_out.stub = linalg_matrix_norm_str_ord_out
@@ -20957,21 +19248,7 @@ def linalg_norm_out(
         keepdim = _linalg_norm_out.convert(3, keepdim)
     if dtype is not None:
         dtype = _linalg_norm_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_norm_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
+    return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
 
 _linalg_norm_out.stub = linalg_norm_out
@@ -21065,21 +19342,7 @@ def linalg_norm_ord_str_out(
         keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
     if dtype is not None:
         dtype = _linalg_norm_ord_str_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_norm_ord_str_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_norm_ord_str_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
+    return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
 
 
 _linalg_norm_ord_str_out.stub = linalg_norm_ord_str_out
@@ -21166,21 +19429,7 @@ def nuclear_norm_dim_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool =
         dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_dim_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nuclear_norm_dim_out.table[ARRAYS]
-        except KeyError:
-            return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nuclear_norm_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
 
 
 _nuclear_norm_dim_out.stub = nuclear_norm_dim_out
@@ -21231,21 +19480,7 @@ _linalg_cond_out = declare(
 def linalg_cond_out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _linalg_cond_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cond_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cond_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cond_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cond_out.call(self, p, out)
-    return kernel(self, p, out)
+    return _linalg_cond_out.call(self, p, out)
 
 
 _linalg_cond_out.stub = linalg_cond_out
@@ -21296,21 +19531,7 @@ _linalg_cond_p_str_out = declare(
 def linalg_cond_p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
     if type(p) is not str:
         p = _linalg_cond_p_str_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cond_p_str_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cond_p_str_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cond_p_str_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cond_p_str_out.call(self, p, out)
-    return kernel(self, p, out)
+    return _linalg_cond_p_str_out.call(self, p, out)
 
 
 _linalg_cond_p_str_out.stub = linalg_cond_p_str_out
@@ -25157,19 +23378,7 @@ _concat_out = declare(
 def concat_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _concat_out.convert(1, dim)
-    if type(tensors) is not list:
-        return _concat_out.call(tensors, dim, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _concat_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _concat_out.call(tensors, dim, out)
-    return kernel(tensors, dim, out)
+    return _concat_out.call(tensors, dim, out)
 
 
 _concat_out.stub = concat_out
@@ -25218,19 +23427,7 @@ _concatenate_out = declare(
 def concatenate_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _concatenate_out.convert(1, dim)
-    if type(tensors) is not list:
-        return _concatenate_out.call(tensors, dim, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _concatenate_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _concatenate_out.call(tensors, dim, out)
-    return kernel(tensors, dim, out)
+    return _concatenate_out.call(tensors, dim, out)
 
 
 _concatenate_out.stub = concatenate_out
@@ -25275,19 +23472,7 @@ _hstack_out = declare(
 
 # hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def hstack_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _hstack_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hstack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hstack_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _hstack_out.call(tensors, out)
 
 
 _hstack_out.stub = hstack_out
@@ -25332,19 +23517,7 @@ _vstack_out = declare(
 
 # vstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def vstack_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _vstack_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _vstack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _vstack_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _vstack_out.call(tensors, out)
 
 
 _vstack_out.stub = vstack_out
@@ -25389,19 +23562,7 @@ _row_stack_out = declare(
 
 # row_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def row_stack_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _row_stack_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _row_stack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _row_stack_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _row_stack_out.call(tensors, out)
 
 
 _row_stack_out.stub = row_stack_out
@@ -25446,19 +23607,7 @@ _dstack_out = declare(
 
 # dstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def dstack_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _dstack_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _dstack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _dstack_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _dstack_out.call(tensors, out)
 
 
 _dstack_out.stub = dstack_out
@@ -25503,19 +23652,7 @@ _column_stack_out = declare(
 
 # column_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def column_stack_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _column_stack_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _column_stack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _column_stack_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _column_stack_out.call(tensors, out)
 
 
 _column_stack_out.stub = column_stack_out
@@ -25715,21 +23852,7 @@ _diag_out = declare(
 def diag_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _diag_out.convert(1, diagonal)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _diag_out.table[ARRAYS]
-        except KeyError:
-            return _diag_out.call(self, diagonal, out)
-        return kernel(self, diagonal, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diag_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diag_out.call(self, diagonal, out)
-    return kernel(self, diagonal, out)
+    return _diag_out.call(self, diagonal, out)
 
 
 _diag_out.stub = diag_out
@@ -25878,21 +24001,7 @@ def tril_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Ten
         col = _tril_indices_out.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_out.convert(2, offset)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _tril_indices_out.table[ARRAYS]
-        except KeyError:
-            return _tril_indices_out.call(row, col, offset, out)
-        return kernel(row, col, offset, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tril_indices_out.call(row, col, offset, out)
-    return kernel(row, col, offset, out)
+    return _tril_indices_out.call(row, col, offset, out)
 
 
 _tril_indices_out.stub = tril_indices_out
@@ -25973,21 +24082,7 @@ def triu_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Ten
         col = _triu_indices_out.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_out.convert(2, offset)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _triu_indices_out.table[ARRAYS]
-        except KeyError:
-            return _triu_indices_out.call(row, col, offset, out)
-        return kernel(row, col, offset, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _triu_indices_out.call(row, col, offset, out)
-    return kernel(row, col, offset, out)
+    return _triu_indices_out.call(row, col, offset, out)
 
 
 _triu_indices_out.stub = triu_indices_out
@@ -26744,21 +24839,7 @@ _take_along_dim_out = declare(
 def take_along_dim_out(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
     if dim is not None and type(dim) is not int:
         dim = _take_along_dim_out.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(indices) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _take_along_dim_out.table[ARRAYS]
-        except KeyError:
-            return _take_along_dim_out.call(self, indices, dim, out)
-        return kernel(self, indices, dim, out)
-    try:
-        keys = self.keys | indices.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _take_along_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _take_along_dim_out.call(self, indices, dim, out)
-    return kernel(self, indices, dim, out)
+    return _take_along_dim_out.call(self, indices, dim, out)
 
 
 _take_along_dim_out.stub = take_along_dim_out
@@ -27365,21 +25446,7 @@ _masked_select_out = declare(
 
 # masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
 def masked_select_out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _masked_select_out.table[ARRAYS]
-        except KeyError:
-            return _masked_select_out.call(self, mask, out)
-        return kernel(self, mask, out)
-    try:
-        keys = self.keys | mask.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_select_out.call(self, mask, out)
-    return kernel(self, mask, out)
+    return _masked_select_out.call(self, mask, out)
 
 
 _masked_select_out.stub = masked_select_out
@@ -27782,29 +25849,7 @@ _linear_out = declare(
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and type(weight) is ndarray
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linear_out.table[ARRAYS]
-        except KeyError:
-            return _linear_out.call(input, weight, bias, out)
-        return kernel(input, weight, bias, out)
-    try:
-        keys = input.keys | weight.keys | out.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linear_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linear_out.call(input, weight, bias, out)
-    return kernel(input, weight, bias, out)
+    return _linear_out.call(input, weight, bias, out)
 
 
 _linear_out.stub = linear_out
@@ -28958,53 +27003,17 @@ def _native_batch_norm_legit_no_stats_out(
         momentum = __native_batch_norm_legit_no_stats_out.convert(4, momentum)
     if type(eps) is not float:
         eps = __native_batch_norm_legit_no_stats_out.convert(5, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and type(save_mean) is ndarray
-        and type(save_invstd) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_no_stats_out.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_no_stats_out.call(
-                input,
-                weight,
-                bias,
-                training,
-                momentum,
-                eps,
-                out,
-                save_mean,
-                save_invstd,
-            )
-        return kernel(input, weight, bias, training, momentum, eps, out, save_mean, save_invstd)
-    try:
-        keys = input.keys | out.keys | save_mean.keys | save_invstd.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_stats_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_stats_out.call(
-            input,
-            weight,
-            bias,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    return kernel(input, weight, bias, training, momentum, eps, out, save_mean, save_invstd)
+    return __native_batch_norm_legit_no_stats_out.call(
+        input,
+        weight,
+        bias,
+        training,
+        momentum,
+        eps,
+        out,
+        save_mean,
+        save_invstd,
+    )
 
 
 __native_batch_norm_legit_no_stats_out.stub = _native_batch_norm_legit_no_stats_out
@@ -29141,71 +27150,19 @@ def _native_batch_norm_legit_out(
         momentum = __native_batch_norm_legit_out.convert(6, momentum)
     if type(eps) is not float:
         eps = __native_batch_norm_legit_out.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and type(out) is ndarray
-        and type(save_mean) is ndarray
-        and type(save_invstd) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_out.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-                out,
-                save_mean,
-                save_invstd,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys | out.keys | save_mean.keys | save_invstd.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+    return __native_batch_norm_legit_out.call(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        momentum,
+        eps,
+        out,
+        save_mean,
+        save_invstd,
+    )
 
 
 __native_batch_norm_legit_out.stub = _native_batch_norm_legit_out
@@ -29416,75 +27373,19 @@ def native_batch_norm_out(
         momentum = _native_batch_norm_out.convert(6, momentum)
     if type(eps) is not float:
         eps = _native_batch_norm_out.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and (running_mean is None or type(running_mean) is ndarray)
-        and (running_var is None or type(running_var) is ndarray)
-        and type(out) is ndarray
-        and type(save_mean) is ndarray
-        and type(save_invstd) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _native_batch_norm_out.table[ARRAYS]
-        except KeyError:
-            return _native_batch_norm_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-                out,
-                save_mean,
-                save_invstd,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    try:
-        keys = input.keys | out.keys | save_mean.keys | save_invstd.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if running_mean is not None:
-            keys |= running_mean.keys
-        if running_var is not None:
-            keys |= running_var.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            training,
-            momentum,
-            eps,
-            out,
-            save_mean,
-            save_invstd,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+    return _native_batch_norm_out.call(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        momentum,
+        eps,
+        out,
+        save_mean,
+        save_invstd,
+    )
 
 
 _native_batch_norm_out.stub = native_batch_norm_out
@@ -30330,21 +28231,7 @@ _log_sigmoid_forward_output = declare(
 
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
 def log_sigmoid_forward_output(self: Tensor, *, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    modes = active_modes()
-    if type(self) is ndarray and type(output) is ndarray and type(buffer) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_forward_output.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_forward_output.call(self, output, buffer)
-        return kernel(self, output, buffer)
-    try:
-        keys = self.keys | output.keys | buffer.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_forward_output.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_forward_output.call(self, output, buffer)
-    return kernel(self, output, buffer)
+    return _log_sigmoid_forward_output.call(self, output, buffer)
 
 
 _log_sigmoid_forward_output.stub = log_sigmoid_forward_output
@@ -31156,30 +29043,7 @@ def nll_loss_forward_output(
         reduction = _nll_loss_forward_output.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_forward_output.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(output) is ndarray
-        and type(total_weight) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss_forward_output.table[ARRAYS]
-        except KeyError:
-            return _nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
-        return kernel(self, target, weight, reduction, ignore_index, output, total_weight)
-    try:
-        keys = self.keys | target.keys | output.keys | total_weight.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_forward_output.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
-    return kernel(self, target, weight, reduction, ignore_index, output, total_weight)
+    return _nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
 
 
 _nll_loss_forward_output.stub = nll_loss_forward_output
@@ -31330,30 +29194,7 @@ def nll_loss2d_forward_output(
         reduction = _nll_loss2d_forward_output.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_forward_output.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(output) is ndarray
-        and type(total_weight) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss2d_forward_output.table[ARRAYS]
-        except KeyError:
-            return _nll_loss2d_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
-        return kernel(self, target, weight, reduction, ignore_index, output, total_weight)
-    try:
-        keys = self.keys | target.keys | output.keys | total_weight.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_forward_output.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
-    return kernel(self, target, weight, reduction, ignore_index, output, total_weight)
+    return _nll_loss2d_forward_output.call(self, target, weight, reduction, ignore_index, output, total_weight)
 
 
 _nll_loss2d_forward_output.stub = nll_loss2d_forward_output
@@ -31628,27 +29469,7 @@ def multilabel_margin_loss_forward_output(
 ) -> tuple[Tensor, Tensor]:
     if type(reduction) is not int:
         reduction = _multilabel_margin_loss_forward_output.convert(2, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and type(output) is ndarray
-        and type(is_target) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _multilabel_margin_loss_forward_output.table[ARRAYS]
-        except KeyError:
-            return _multilabel_margin_loss_forward_output.call(self, target, reduction, output, is_target)
-        return kernel(self, target, reduction, output, is_target)
-    try:
-        keys = self.keys | target.keys | output.keys | is_target.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_forward_output.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_forward_output.call(self, target, reduction, output, is_target)
-    return kernel(self, target, reduction, output, is_target)
+    return _multilabel_margin_loss_forward_output.call(self, target, reduction, output, is_target)
 
 
 _multilabel_margin_loss_forward_output.stub = multilabel_margin_loss_forward_output
@@ -32840,30 +30661,7 @@ def max_pool2d_with_indices_out(
         dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d_with_indices_out.convert(5, ceil_mode)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _max_pool2d_with_indices_out.table[ARRAYS]
-        except KeyError:
-            return _max_pool2d_with_indices_out.call(
-                self,
-                kernel_size,
-                stride,
-                padding,
-                dilation,
-                ceil_mode,
-                out,
-                indices,
-            )
-        return kernel(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
-    try:
-        keys = self.keys | out.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _max_pool2d_with_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _max_pool2d_with_indices_out.call(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
-    return kernel(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
+    return _max_pool2d_with_indices_out.call(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
 
 
 _max_pool2d_with_indices_out.stub = max_pool2d_with_indices_out
@@ -32967,30 +30765,7 @@ def max_pool3d_with_indices_out(
         dilation = _max_pool3d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool3d_with_indices_out.convert(5, ceil_mode)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _max_pool3d_with_indices_out.table[ARRAYS]
-        except KeyError:
-            return _max_pool3d_with_indices_out.call(
-                self,
-                kernel_size,
-                stride,
-                padding,
-                dilation,
-                ceil_mode,
-                out,
-                indices,
-            )
-        return kernel(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
-    try:
-        keys = self.keys | out.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _max_pool3d_with_indices_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _max_pool3d_with_indices_out.call(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
-    return kernel(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
+    return _max_pool3d_with_indices_out.call(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
 
 
 _max_pool3d_with_indices_out.stub = max_pool3d_with_indices_out
@@ -33468,21 +31243,7 @@ def avg_pool1d_out(
         ceil_mode = _avg_pool1d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool1d_out.convert(5, count_include_pad)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool1d_out.table[ARRAYS]
-        except KeyError:
-            return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+    return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
 
 
 _avg_pool1d_out.stub = avg_pool1d_out
@@ -33597,21 +31358,7 @@ _adaptive_avg_pool1d_out = declare(
 def adaptive_avg_pool1d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
         output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool1d_out.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool1d_out.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d_out.call(self, output_size, out)
-    return kernel(self, output_size, out)
+    return _adaptive_avg_pool1d_out.call(self, output_size, out)
 
 
 _adaptive_avg_pool1d_out.stub = adaptive_avg_pool1d_out
@@ -33733,21 +31480,7 @@ def adaptive_max_pool2d_out(
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
         output_size = _adaptive_max_pool2d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_max_pool2d_out.table[ARRAYS]
-        except KeyError:
-            return _adaptive_max_pool2d_out.call(self, output_size, out, indices)
-        return kernel(self, output_size, out, indices)
-    try:
-        keys = self.keys | out.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_max_pool2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_max_pool2d_out.call(self, output_size, out, indices)
-    return kernel(self, output_size, out, indices)
+    return _adaptive_max_pool2d_out.call(self, output_size, out, indices)
 
 
 _adaptive_max_pool2d_out.stub = adaptive_max_pool2d_out
@@ -33805,21 +31538,7 @@ def adaptive_max_pool3d_out(
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
         output_size = _adaptive_max_pool3d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_max_pool3d_out.table[ARRAYS]
-        except KeyError:
-            return _adaptive_max_pool3d_out.call(self, output_size, out, indices)
-        return kernel(self, output_size, out, indices)
-    try:
-        keys = self.keys | out.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_max_pool3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_max_pool3d_out.call(self, output_size, out, indices)
-    return kernel(self, output_size, out, indices)
+    return _adaptive_max_pool3d_out.call(self, output_size, out, indices)
 
 
 _adaptive_max_pool3d_out.stub = adaptive_max_pool3d_out
@@ -34030,21 +31749,7 @@ def upsample_nearest2d_vec_out(
         output_size = _upsample_nearest2d_vec_out.convert(1, output_size)
     if scale_factors is not None:
         scale_factors = _upsample_nearest2d_vec_out.convert(2, scale_factors)
-    modes = active_modes()
-    if type(input) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_nearest2d_vec_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
-        return kernel(input, output_size, scale_factors, out)
-    try:
-        keys = input.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_nearest2d_vec_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
-    return kernel(input, output_size, scale_factors, out)
+    return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
 
 
 _upsample_nearest2d_vec_out.stub = upsample_nearest2d_vec_out
@@ -34589,21 +32294,7 @@ def upsample_bilinear2d_vec_out(
         align_corners = _upsample_bilinear2d_vec_out.convert(2, align_corners)
     if scale_factors is not None:
         scale_factors = _upsample_bilinear2d_vec_out.convert(3, scale_factors)
-    modes = active_modes()
-    if type(input) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_bilinear2d_vec_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
-        return kernel(input, output_size, align_corners, scale_factors, out)
-    try:
-        keys = input.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_bilinear2d_vec_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
-    return kernel(input, output_size, align_corners, scale_factors, out)
+    return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
 
 
 _upsample_bilinear2d_vec_out.stub = upsample_bilinear2d_vec_out
@@ -34923,21 +32614,7 @@ def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: Tensor
         size = _empty_strided_out.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_out.convert(1, stride)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_strided_out.table[ARRAYS]
-        except KeyError:
-            return _empty_strided_out.call(size, stride, out)
-        return kernel(size, stride, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_strided_out.call(size, stride, out)
-    return kernel(size, stride, out)
+    return _empty_strided_out.call(size, stride, out)
 
 
 _empty_strided_out.stub = empty_strided_out
@@ -37573,21 +35250,7 @@ def hamming_window_periodic_alpha_beta_out(
         alpha = _hamming_window_periodic_alpha_beta_out.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta_out.convert(3, beta)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_alpha_beta_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
-        return kernel(window_length, periodic, alpha, beta, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_alpha_beta_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
-    return kernel(window_length, periodic, alpha, beta, out)
+    return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
 
 
 _hamming_window_periodic_alpha_beta_out.stub = hamming_window_periodic_alpha_beta_out
@@ -37712,21 +35375,7 @@ def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: Ten
         window_length = _bartlett_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _bartlett_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _bartlett_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bartlett_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bartlett_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
+    return _bartlett_window_periodic_out.call(window_length, periodic, out)
 
 
 _bartlett_window_periodic_out.stub = bartlett_window_periodic_out
@@ -37851,21 +35500,7 @@ def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: Ten
         window_length = _blackman_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _blackman_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _blackman_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _blackman_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _blackman_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
+    return _blackman_window_periodic_out.call(window_length, periodic, out)
 
 
 _blackman_window_periodic_out.stub = blackman_window_periodic_out
@@ -38050,21 +35685,7 @@ def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, o
         periodic = _kaiser_window_beta_out.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta_out.convert(2, beta)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_beta_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
-        return kernel(window_length, periodic, beta, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_beta_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
-    return kernel(window_length, periodic, beta, out)
+    return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
 
 
 _kaiser_window_beta_out.stub = kaiser_window_beta_out
@@ -38087,21 +35708,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = _empty_out.convert(0, size)
     if memory_format is not None:
         memory_format = _empty_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_out.table[ARRAYS]
-        except KeyError:
-            return _empty_out.call(size, memory_format, out)
-        return kernel(size, memory_format, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_out.call(size, memory_format, out)
-    return kernel(size, memory_format, out)
+    return _empty_out.call(size, memory_format, out)
 
 
 _empty_out.stub = empty_out
@@ -38122,21 +35729,7 @@ def zeros_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_out.convert(0, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _zeros_out.table[ARRAYS]
-        except KeyError:
-            return _zeros_out.call(size, out)
-        return kernel(size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _zeros_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _zeros_out.call(size, out)
-    return kernel(size, out)
+    return _zeros_out.call(size, out)
 
 
 _zeros_out.stub = zeros_out
@@ -38157,21 +35750,7 @@ def ones_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_out.convert(0, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _ones_out.table[ARRAYS]
-        except KeyError:
-            return _ones_out.call(size, out)
-        return kernel(size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ones_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ones_out.call(size, out)
-    return kernel(size, out)
+    return _ones_out.call(size, out)
 
 
 _ones_out.stub = ones_out
@@ -38192,21 +35771,7 @@ def full_out(size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
         size = _full_out.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_out.convert(1, fill_value)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _full_out.table[ARRAYS]
-        except KeyError:
-            return _full_out.call(size, fill_value, out)
-        return kernel(size, fill_value, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_out.call(size, fill_value, out)
-    return kernel(size, fill_value, out)
+    return _full_out.call(size, fill_value, out)
 
 
 _full_out.stub = full_out
@@ -38225,21 +35790,7 @@ _arange_out = declare(
 def arange_out(end: Scalar, *, out: Tensor) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_out.convert(0, end)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _arange_out.table[ARRAYS]
-        except KeyError:
-            return _arange_out.call(end, out)
-        return kernel(end, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arange_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arange_out.call(end, out)
-    return kernel(end, out)
+    return _arange_out.call(end, out)
 
 
 _arange_out.stub = arange_out
@@ -38262,21 +35813,7 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tenso
         end = _arange_start_out.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_out.convert(2, step)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _arange_start_out.table[ARRAYS]
-        except KeyError:
-            return _arange_start_out.call(start, end, step, out)
-        return kernel(start, end, step, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arange_start_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arange_start_out.call(start, end, step, out)
-    return kernel(start, end, step, out)
+    return _arange_start_out.call(start, end, step, out)
 
 
 _arange_start_out.stub = arange_start_out
@@ -38299,21 +35836,7 @@ def linspace_out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tens
         end = _linspace_out.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_out.convert(2, steps)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
+    return _linspace_out.call(start, end, steps, out)
 
 
 _linspace_out.stub = linspace_out
@@ -38338,21 +35861,7 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, 
         steps = _logspace_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_out.convert(3, base)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
+    return _logspace_out.call(start, end, steps, base, out)
 
 
 _logspace_out.stub = logspace_out
@@ -38371,21 +35880,7 @@ _eye_out = declare(
 def eye_out(n: int, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _eye_out.convert(0, n)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _eye_out.table[ARRAYS]
-        except KeyError:
-            return _eye_out.call(n, out)
-        return kernel(n, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _eye_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _eye_out.call(n, out)
-    return kernel(n, out)
+    return _eye_out.call(n, out)
 
 
 _eye_out.stub = eye_out
@@ -38406,21 +35901,7 @@ def eye_m_out(n: int, m: int, *, out: Tensor) -> Tensor:
         n = _eye_m_out.convert(0, n)
     if type(m) is not int:
         m = _eye_m_out.convert(1, m)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _eye_m_out.table[ARRAYS]
-        except KeyError:
-            return _eye_m_out.call(n, m, out)
-        return kernel(n, m, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _eye_m_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _eye_m_out.call(n, m, out)
-    return kernel(n, m, out)
+    return _eye_m_out.call(n, m, out)
 
 
 _eye_m_out.stub = eye_m_out
@@ -38439,21 +35920,7 @@ _empty_like_out = declare(
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _empty_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_like_out.table[ARRAYS]
-        except KeyError:
-            return _empty_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _empty_like_out.call(self, memory_format, out)
 
 
 _empty_like_out.stub = empty_like_out
@@ -38472,21 +35939,7 @@ _zeros_like_out = declare(
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _zeros_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _zeros_like_out.table[ARRAYS]
-        except KeyError:
-            return _zeros_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _zeros_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _zeros_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _zeros_like_out.call(self, memory_format, out)
 
 
 _zeros_like_out.stub = zeros_like_out
@@ -38505,21 +35958,7 @@ _ones_like_out = declare(
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _ones_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ones_like_out.table[ARRAYS]
-        except KeyError:
-            return _ones_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ones_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ones_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _ones_like_out.call(self, memory_format, out)
 
 
 _ones_like_out.stub = ones_like_out
@@ -39754,21 +37193,7 @@ def rand_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_out.convert(0, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_out.table[ARRAYS]
-        except KeyError:
-            return _rand_out.call(size, out)
-        return kernel(size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_out.call(size, out)
-    return kernel(size, out)
+    return _rand_out.call(size, out)
 
 
 _rand_out.stub = rand_out
@@ -39791,21 +37216,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = _rand_generator_out.convert(0, size)
     if generator is not None:
         generator = _rand_generator_out.convert(1, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_generator_out.table[ARRAYS]
-        except KeyError:
-            return _rand_generator_out.call(size, generator, out)
-        return kernel(size, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_generator_out.call(size, generator, out)
-    return kernel(size, generator, out)
+    return _rand_generator_out.call(size, generator, out)
 
 
 _rand_generator_out.stub = rand_generator_out
@@ -39826,21 +37237,7 @@ def randn_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_out.convert(0, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_out.table[ARRAYS]
-        except KeyError:
-            return _randn_out.call(size, out)
-        return kernel(size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_out.call(size, out)
-    return kernel(size, out)
+    return _randn_out.call(size, out)
 
 
 _randn_out.stub = randn_out
@@ -39863,21 +37260,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = _randn_generator_out.convert(0, size)
     if generator is not None:
         generator = _randn_generator_out.convert(1, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randn_generator_out.call(size, generator, out)
-        return kernel(size, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_generator_out.call(size, generator, out)
-    return kernel(size, generator, out)
+    return _randn_generator_out.call(size, generator, out)
 
 
 _randn_generator_out.stub = randn_generator_out
@@ -39898,21 +37281,7 @@ def randint_out(high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
         high = _randint_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_out.convert(1, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_out.table[ARRAYS]
-        except KeyError:
-            return _randint_out.call(high, size, out)
-        return kernel(high, size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_out.call(high, size, out)
-    return kernel(high, size, out)
+    return _randint_out.call(high, size, out)
 
 
 _randint_out.stub = randint_out
@@ -39935,21 +37304,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         size = _randint_generator_out.convert(1, size)
     if generator is not None:
         generator = _randint_generator_out.convert(2, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_generator_out.call(high, size, generator, out)
-        return kernel(high, size, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_generator_out.call(high, size, generator, out)
-    return kernel(high, size, generator, out)
+    return _randint_generator_out.call(high, size, generator, out)
 
 
 _randint_generator_out.stub = randint_generator_out
@@ -39972,21 +37327,7 @@ def randint_low_out(low: int, high: int, size: Sequence[int], *, out: Tensor) ->
         high = _randint_low_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_out.convert(2, size)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_low_out.table[ARRAYS]
-        except KeyError:
-            return _randint_low_out.call(low, high, size, out)
-        return kernel(low, high, size, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_low_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_low_out.call(low, high, size, out)
-    return kernel(low, high, size, out)
+    return _randint_low_out.call(low, high, size, out)
 
 
 _randint_low_out.stub = randint_low_out
@@ -40019,21 +37360,7 @@ def randint_low_generator_out(
         size = _randint_low_generator_out.convert(2, size)
     if generator is not None:
         generator = _randint_low_generator_out.convert(3, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_low_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_low_generator_out.call(low, high, size, generator, out)
-        return kernel(low, high, size, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_low_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_low_generator_out.call(low, high, size, generator, out)
-    return kernel(low, high, size, generator, out)
+    return _randint_low_generator_out.call(low, high, size, generator, out)
 
 
 _randint_low_generator_out.stub = randint_low_generator_out
@@ -40052,21 +37379,7 @@ _randperm_out = declare(
 def randperm_out(n: int, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_out.convert(0, n)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randperm_out.table[ARRAYS]
-        except KeyError:
-            return _randperm_out.call(n, out)
-        return kernel(n, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randperm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randperm_out.call(n, out)
-    return kernel(n, out)
+    return _randperm_out.call(n, out)
 
 
 _randperm_out.stub = randperm_out
@@ -40087,21 +37400,7 @@ def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) 
         n = _randperm_generator_out.convert(0, n)
     if generator is not None:
         generator = _randperm_generator_out.convert(1, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _randperm_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randperm_generator_out.call(n, generator, out)
-        return kernel(n, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randperm_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randperm_generator_out.call(n, generator, out)
-    return kernel(n, generator, out)
+    return _randperm_generator_out.call(n, generator, out)
 
 
 _randperm_generator_out.stub = randperm_generator_out
@@ -40236,21 +37535,7 @@ def normal_out(
         std = _normal_out.convert(2, std)
     if generator is not None:
         generator = _normal_out.convert(3, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _normal_out.table[ARRAYS]
-        except KeyError:
-            return _normal_out.call(self, mean, std, generator, out)
-        return kernel(self, mean, std, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _normal_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _normal_out.call(self, mean, std, generator, out)
-    return kernel(self, mean, std, generator, out)
+    return _normal_out.call(self, mean, std, generator, out)
 
 
 _normal_out.stub = normal_out
@@ -40312,21 +37597,7 @@ def normal_Tensor_float_out(
         std = _normal_Tensor_float_out.convert(1, std)
     if generator is not None:
         generator = _normal_Tensor_float_out.convert(2, generator)
-    modes = active_modes()
-    if type(mean) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _normal_Tensor_float_out.table[ARRAYS]
-        except KeyError:
-            return _normal_Tensor_float_out.call(mean, std, generator, out)
-        return kernel(mean, std, generator, out)
-    try:
-        keys = mean.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _normal_Tensor_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _normal_Tensor_float_out.call(mean, std, generator, out)
-    return kernel(mean, std, generator, out)
+    return _normal_Tensor_float_out.call(mean, std, generator, out)
 
 
 _normal_Tensor_float_out.stub = normal_Tensor_float_out
@@ -40382,21 +37653,7 @@ def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | 
         mean = _normal_float_Tensor_out.convert(0, mean)
     if generator is not None:
         generator = _normal_float_Tensor_out.convert(2, generator)
-    modes = active_modes()
-    if type(std) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _normal_float_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _normal_float_Tensor_out.call(mean, std, generator, out)
-        return kernel(mean, std, generator, out)
-    try:
-        keys = std.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _normal_float_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _normal_float_Tensor_out.call(mean, std, generator, out)
-    return kernel(mean, std, generator, out)
+    return _normal_float_Tensor_out.call(mean, std, generator, out)
 
 
 _normal_float_Tensor_out.stub = normal_float_Tensor_out
@@ -40448,21 +37705,7 @@ _normal_Tensor_Tensor_out = declare(
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
-    modes = active_modes()
-    if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _normal_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
-        return kernel(mean, std, generator, out)
-    try:
-        keys = mean.keys | std.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _normal_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
-    return kernel(mean, std, generator, out)
+    return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
 
 
 _normal_Tensor_Tensor_out.stub = normal_Tensor_Tensor_out
@@ -40557,21 +37800,7 @@ def normal_float_float_out(
         size = _normal_float_float_out.convert(2, size)
     if generator is not None:
         generator = _normal_float_float_out.convert(3, generator)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _normal_float_float_out.table[ARRAYS]
-        except KeyError:
-            return _normal_float_float_out.call(mean, std, size, generator, out)
-        return kernel(mean, std, size, generator, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _normal_float_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _normal_float_float_out.call(mean, std, size, generator, out)
-    return kernel(mean, std, size, generator, out)
+    return _normal_float_float_out.call(mean, std, size, generator, out)
 
 
 _normal_float_float_out.stub = normal_float_float_out
@@ -40938,21 +38167,7 @@ def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | 
         p = _bernoulli_float_out.convert(1, p)
     if generator is not None:
         generator = _bernoulli_float_out.convert(2, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bernoulli_float_out.table[ARRAYS]
-        except KeyError:
-            return _bernoulli_float_out.call(self, p, generator, out)
-        return kernel(self, p, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bernoulli_float_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bernoulli_float_out.call(self, p, generator, out)
-    return kernel(self, p, generator, out)
+    return _bernoulli_float_out.call(self, p, generator, out)
 
 
 _bernoulli_float_out.stub = bernoulli_float_out
@@ -41111,21 +38326,7 @@ _add_out = declare(
 def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _add_out.table[ARRAYS]
-        except KeyError:
-            return _add_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _add_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _add_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _add_out.call(self, other, alpha, out)
 
 
 _add_out.stub = add_out
@@ -41179,21 +38380,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         other = _add_Scalar_out.convert(1, other)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _add_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _add_Scalar_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _add_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _add_Scalar_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _add_Scalar_out.call(self, other, alpha, out)
 
 
 _add_Scalar_out.stub = add_Scalar_out
@@ -41246,21 +38433,7 @@ _sub_out = declare(
 def sub_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sub_out.table[ARRAYS]
-        except KeyError:
-            return _sub_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sub_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sub_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _sub_out.call(self, other, alpha, out)
 
 
 _sub_out.stub = sub_out
@@ -41314,21 +38487,7 @@ def sub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         other = _sub_Scalar_out.convert(1, other)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Scalar_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sub_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _sub_Scalar_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sub_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sub_Scalar_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _sub_Scalar_out.call(self, other, alpha, out)
 
 
 _sub_Scalar_out.stub = sub_Scalar_out
@@ -41381,21 +38540,7 @@ _rsub_Tensor_out = declare(
 def rsub_Tensor_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _rsub_Tensor_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rsub_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rsub_Tensor_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _rsub_Tensor_out.call(self, other, alpha, out)
 
 
 _rsub_Tensor_out.stub = rsub_Tensor_out
@@ -41416,21 +38561,7 @@ def rsub_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tens
         other = _rsub_Scalar_out.convert(1, other)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Scalar_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _rsub_Scalar_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rsub_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rsub_Scalar_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _rsub_Scalar_out.call(self, other, alpha, out)
 
 
 _rsub_Scalar_out.stub = rsub_Scalar_out
@@ -41447,21 +38578,7 @@ _mul_out = declare(
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mul_out.table[ARRAYS]
-        except KeyError:
-            return _mul_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mul_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _mul_out.call(self, other, out)
 
 
 _mul_out.stub = mul_out
@@ -41510,21 +38627,7 @@ _mul_Scalar_out = declare(
 def mul_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _mul_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mul_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _mul_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mul_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mul_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _mul_Scalar_out.call(self, other, out)
 
 
 _mul_Scalar_out.stub = mul_Scalar_out
@@ -41573,21 +38676,7 @@ _div_out = declare(
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _div_out.table[ARRAYS]
-        except KeyError:
-            return _div_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _div_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _div_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _div_out.call(self, other, out)
 
 
 _div_out.stub = div_out
@@ -41636,21 +38725,7 @@ _div_Scalar_out = declare(
 def div_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _div_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _div_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _div_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _div_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _div_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _div_Scalar_out.call(self, other, out)
 
 
 _div_Scalar_out.stub = div_Scalar_out
@@ -41703,21 +38778,7 @@ def div_Scalar_mode_out(self: Tensor, other: Scalar, *, rounding_mode: str | Non
         other = _div_Scalar_mode_out.convert(1, other)
     if rounding_mode is not None and type(rounding_mode) is not str:
         rounding_mode = _div_Scalar_mode_out.convert(2, rounding_mode)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _div_Scalar_mode_out.table[ARRAYS]
-        except KeyError:
-            return _div_Scalar_mode_out.call(self, other, rounding_mode, out)
-        return kernel(self, other, rounding_mode, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _div_Scalar_mode_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _div_Scalar_mode_out.call(self, other, rounding_mode, out)
-    return kernel(self, other, rounding_mode, out)
+    return _div_Scalar_mode_out.call(self, other, rounding_mode, out)
 
 
 _div_Scalar_mode_out.stub = div_Scalar_mode_out
@@ -41771,21 +38832,7 @@ _floor_divide_Scalar_out = declare(
 def floor_divide_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _floor_divide_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _floor_divide_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _floor_divide_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _floor_divide_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _floor_divide_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _floor_divide_Scalar_out.call(self, other, out)
 
 
 _floor_divide_Scalar_out.stub = floor_divide_Scalar_out
@@ -41834,21 +38881,7 @@ _remainder_Tensor_out = declare(
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _remainder_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _remainder_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _remainder_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _remainder_Tensor_out.call(self, other, out)
 
 
 _remainder_Tensor_out.stub = remainder_Tensor_out
@@ -41897,21 +38930,7 @@ _remainder_Scalar_out = declare(
 def remainder_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _remainder_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _remainder_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _remainder_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _remainder_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _remainder_Scalar_out.call(self, other, out)
 
 
 _remainder_Scalar_out.stub = remainder_Scalar_out
@@ -41962,21 +38981,7 @@ _remainder_Scalar_Tensor_out = declare(
 def remainder_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _remainder_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _remainder_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _remainder_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _remainder_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _remainder_Scalar_Tensor_out.call(self, other, out)
 
 
 _remainder_Scalar_Tensor_out.stub = remainder_Scalar_Tensor_out
@@ -41995,21 +39000,7 @@ _pow_Scalar_out = declare(
 def pow_Scalar_out(self: Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _pow_Scalar_out.convert(0, self)
-    modes = active_modes()
-    if type(exponent) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _pow_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _pow_Scalar_out.call(self, exponent, out)
-        return kernel(self, exponent, out)
-    try:
-        keys = exponent.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pow_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pow_Scalar_out.call(self, exponent, out)
-    return kernel(self, exponent, out)
+    return _pow_Scalar_out.call(self, exponent, out)
 
 
 _pow_Scalar_out.stub = pow_Scalar_out
@@ -42026,21 +39017,7 @@ _maximum_out = declare(
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _maximum_out.table[ARRAYS]
-        except KeyError:
-            return _maximum_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _maximum_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _maximum_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _maximum_out.call(self, other, out)
 
 
 _maximum_out.stub = maximum_out
@@ -42057,21 +39034,7 @@ _minimum_out = declare(
 
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _minimum_out.table[ARRAYS]
-        except KeyError:
-            return _minimum_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _minimum_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _minimum_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _minimum_out.call(self, other, out)
 
 
 _minimum_out.stub = minimum_out
@@ -42088,21 +39051,7 @@ _atan2_out = declare(
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _atan2_out.table[ARRAYS]
-        except KeyError:
-            return _atan2_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _atan2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _atan2_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _atan2_out.call(self, other, out)
 
 
 _atan2_out.stub = atan2_out
@@ -42153,21 +39102,7 @@ def clamp_out(self: Tensor, min: Scalar | None = None, max: Scalar | None = None
         min = _clamp_out.convert(1, min)
     if max is not None and type(max) is not int and type(max) is not float:
         max = _clamp_out.convert(2, max)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clamp_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_out.call(self, min, max, out)
-        return kernel(self, min, max, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_out.call(self, min, max, out)
-    return kernel(self, min, max, out)
+    return _clamp_out.call(self, min, max, out)
 
 
 _clamp_out.stub = clamp_out
@@ -42218,31 +39153,7 @@ _clamp_Tensor_out = declare(
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_Tensor_out(self: Tensor, min: Tensor | None = None, max: Tensor | None = None, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (min is None or type(min) is ndarray)
-        and (max is None or type(max) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _clamp_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_Tensor_out.call(self, min, max, out)
-        return kernel(self, min, max, out)
-    try:
-        keys = self.keys | out.keys
-        if min is not None:
-            keys |= min.keys
-        if max is not None:
-            keys |= max.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_Tensor_out.call(self, min, max, out)
-    return kernel(self, min, max, out)
+    return _clamp_Tensor_out.call(self, min, max, out)
 
 
 _clamp_Tensor_out.stub = clamp_Tensor_out
@@ -42298,21 +39209,7 @@ _fmod_Tensor_out = declare(
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fmod_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _fmod_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fmod_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fmod_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _fmod_Tensor_out.call(self, other, out)
 
 
 _fmod_Tensor_out.stub = fmod_Tensor_out
@@ -42361,21 +39258,7 @@ _fmod_Scalar_out = declare(
 def fmod_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _fmod_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fmod_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _fmod_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fmod_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fmod_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _fmod_Scalar_out.call(self, other, out)
 
 
 _fmod_Scalar_out.stub = fmod_Scalar_out
@@ -42424,21 +39307,7 @@ _fmax_out = declare(
 
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fmax_out.table[ARRAYS]
-        except KeyError:
-            return _fmax_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fmax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fmax_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _fmax_out.call(self, other, out)
 
 
 _fmax_out.stub = fmax_out
@@ -42455,21 +39324,7 @@ _fmin_out = declare(
 
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fmin_out.table[ARRAYS]
-        except KeyError:
-            return _fmin_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fmin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fmin_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _fmin_out.call(self, other, out)
 
 
 _fmin_out.stub = fmin_out
@@ -42486,21 +39341,7 @@ _hypot_out = declare(
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _hypot_out.table[ARRAYS]
-        except KeyError:
-            return _hypot_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hypot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hypot_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _hypot_out.call(self, other, out)
 
 
 _hypot_out.stub = hypot_out
@@ -42547,21 +39388,7 @@ _copysign_out = declare(
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _copysign_out.table[ARRAYS]
-        except KeyError:
-            return _copysign_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _copysign_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _copysign_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _copysign_out.call(self, other, out)
 
 
 _copysign_out.stub = copysign_out
@@ -42610,21 +39437,7 @@ _copysign_Scalar_out = declare(
 def copysign_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _copysign_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _copysign_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _copysign_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _copysign_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _copysign_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _copysign_Scalar_out.call(self, other, out)
 
 
 _copysign_Scalar_out.stub = copysign_Scalar_out
@@ -42673,21 +39486,7 @@ _nextafter_out = declare(
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nextafter_out.table[ARRAYS]
-        except KeyError:
-            return _nextafter_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nextafter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nextafter_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _nextafter_out.call(self, other, out)
 
 
 _nextafter_out.stub = nextafter_out
@@ -42734,21 +39533,7 @@ _heaviside_out = declare(
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
 def heaviside_out(self: Tensor, values: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _heaviside_out.table[ARRAYS]
-        except KeyError:
-            return _heaviside_out.call(self, values, out)
-        return kernel(self, values, out)
-    try:
-        keys = self.keys | values.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _heaviside_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _heaviside_out.call(self, values, out)
-    return kernel(self, values, out)
+    return _heaviside_out.call(self, values, out)
 
 
 _heaviside_out.stub = heaviside_out
@@ -42795,21 +39580,7 @@ _logaddexp_out = declare(
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logaddexp_out.table[ARRAYS]
-        except KeyError:
-            return _logaddexp_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logaddexp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logaddexp_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _logaddexp_out.call(self, other, out)
 
 
 _logaddexp_out.stub = logaddexp_out
@@ -42826,21 +39597,7 @@ _logaddexp2_out = declare(
 
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logaddexp2_out.table[ARRAYS]
-        except KeyError:
-            return _logaddexp2_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logaddexp2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logaddexp2_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _logaddexp2_out.call(self, other, out)
 
 
 _logaddexp2_out.stub = logaddexp2_out
@@ -42857,21 +39614,7 @@ _gcd_out = declare(
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _gcd_out.table[ARRAYS]
-        except KeyError:
-            return _gcd_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _gcd_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _gcd_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _gcd_out.call(self, other, out)
 
 
 _gcd_out.stub = gcd_out
@@ -42918,21 +39661,7 @@ _lcm_out = declare(
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _lcm_out.table[ARRAYS]
-        except KeyError:
-            return _lcm_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lcm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lcm_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _lcm_out.call(self, other, out)
 
 
 _lcm_out.stub = lcm_out
@@ -42981,21 +39710,7 @@ _clamp_min_out = declare(
 def clamp_min_out(self: Tensor, min: Scalar, *, out: Tensor) -> Tensor:
     if type(min) is not int and type(min) is not float:
         min = _clamp_min_out.convert(1, min)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clamp_min_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_min_out.call(self, min, out)
-        return kernel(self, min, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_min_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_min_out.call(self, min, out)
-    return kernel(self, min, out)
+    return _clamp_min_out.call(self, min, out)
 
 
 _clamp_min_out.stub = clamp_min_out
@@ -43044,21 +39759,7 @@ _clamp_min_Tensor_out = declare(
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clamp_min_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_min_Tensor_out.call(self, min, out)
-        return kernel(self, min, out)
-    try:
-        keys = self.keys | min.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_min_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_min_Tensor_out.call(self, min, out)
-    return kernel(self, min, out)
+    return _clamp_min_Tensor_out.call(self, min, out)
 
 
 _clamp_min_Tensor_out.stub = clamp_min_Tensor_out
@@ -43107,21 +39808,7 @@ _clamp_max_out = declare(
 def clamp_max_out(self: Tensor, max: Scalar, *, out: Tensor) -> Tensor:
     if type(max) is not int and type(max) is not float:
         max = _clamp_max_out.convert(1, max)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clamp_max_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_max_out.call(self, max, out)
-        return kernel(self, max, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_max_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_max_out.call(self, max, out)
-    return kernel(self, max, out)
+    return _clamp_max_out.call(self, max, out)
 
 
 _clamp_max_out.stub = clamp_max_out
@@ -43170,21 +39857,7 @@ _clamp_max_Tensor_out = declare(
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clamp_max_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _clamp_max_Tensor_out.call(self, max, out)
-        return kernel(self, max, out)
-    try:
-        keys = self.keys | max.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clamp_max_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clamp_max_Tensor_out.call(self, max, out)
-    return kernel(self, max, out)
+    return _clamp_max_Tensor_out.call(self, max, out)
 
 
 _clamp_max_Tensor_out.stub = clamp_max_Tensor_out
@@ -43233,21 +39906,7 @@ _lerp_Scalar_out = declare(
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Scalar, *, out: Tensor) -> Tensor:
     if type(weight) is not int and type(weight) is not float:
         weight = _lerp_Scalar_out.convert(2, weight)
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _lerp_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _lerp_Scalar_out.call(self, end, weight, out)
-        return kernel(self, end, weight, out)
-    try:
-        keys = self.keys | end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lerp_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lerp_Scalar_out.call(self, end, weight, out)
-    return kernel(self, end, weight, out)
+    return _lerp_Scalar_out.call(self, end, weight, out)
 
 
 _lerp_Scalar_out.stub = lerp_Scalar_out
@@ -43296,27 +39955,7 @@ _lerp_Tensor_out = declare(
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(end) is ndarray
-        and type(weight) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _lerp_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _lerp_Tensor_out.call(self, end, weight, out)
-        return kernel(self, end, weight, out)
-    try:
-        keys = self.keys | end.keys | weight.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lerp_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lerp_Tensor_out.call(self, end, weight, out)
-    return kernel(self, end, weight, out)
+    return _lerp_Tensor_out.call(self, end, weight, out)
 
 
 _lerp_Tensor_out.stub = lerp_Tensor_out
@@ -43365,27 +40004,7 @@ _addcmul_out = declare(
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _addcmul_out.convert(3, value)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(tensor1) is ndarray
-        and type(tensor2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addcmul_out.table[ARRAYS]
-        except KeyError:
-            return _addcmul_out.call(self, tensor1, tensor2, value, out)
-        return kernel(self, tensor1, tensor2, value, out)
-    try:
-        keys = self.keys | tensor1.keys | tensor2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addcmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addcmul_out.call(self, tensor1, tensor2, value, out)
-    return kernel(self, tensor1, tensor2, value, out)
+    return _addcmul_out.call(self, tensor1, tensor2, value, out)
 
 
 _addcmul_out.stub = addcmul_out
@@ -43437,27 +40056,7 @@ _addcdiv_out = declare(
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _addcdiv_out.convert(3, value)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(tensor1) is ndarray
-        and type(tensor2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addcdiv_out.table[ARRAYS]
-        except KeyError:
-            return _addcdiv_out.call(self, tensor1, tensor2, value, out)
-        return kernel(self, tensor1, tensor2, value, out)
-    try:
-        keys = self.keys | tensor1.keys | tensor2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addcdiv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addcdiv_out.call(self, tensor1, tensor2, value, out)
-    return kernel(self, tensor1, tensor2, value, out)
+    return _addcdiv_out.call(self, tensor1, tensor2, value, out)
 
 
 _addcdiv_out.stub = addcdiv_out
@@ -43507,21 +40106,7 @@ _ldexp_out = declare(
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ldexp_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ldexp_out.table[ARRAYS]
-        except KeyError:
-            return _ldexp_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ldexp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ldexp_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _ldexp_out.call(self, other, out)
 
 
 _ldexp_out.stub = ldexp_out
@@ -43568,27 +40153,7 @@ _where_self_out = declare(
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(condition) is ndarray
-        and type(self) is ndarray
-        and type(other) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _where_self_out.table[ARRAYS]
-        except KeyError:
-            return _where_self_out.call(condition, self, other, out)
-        return kernel(condition, self, other, out)
-    try:
-        keys = condition.keys | self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _where_self_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _where_self_out.call(condition, self, other, out)
-    return kernel(condition, self, other, out)
+    return _where_self_out.call(condition, self, other, out)
 
 
 _where_self_out.stub = where_self_out
@@ -43605,21 +40170,7 @@ _neg_out = declare(
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _neg_out.table[ARRAYS]
-        except KeyError:
-            return _neg_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _neg_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _neg_out.call(self, out)
-    return kernel(self, out)
+    return _neg_out.call(self, out)
 
 
 _neg_out.stub = neg_out
@@ -43666,21 +40217,7 @@ _abs_out = declare(
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _abs_out.table[ARRAYS]
-        except KeyError:
-            return _abs_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _abs_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _abs_out.call(self, out)
-    return kernel(self, out)
+    return _abs_out.call(self, out)
 
 
 _abs_out.stub = abs_out
@@ -43727,21 +40264,7 @@ _exp_out = declare(
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _exp_out.table[ARRAYS]
-        except KeyError:
-            return _exp_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _exp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _exp_out.call(self, out)
-    return kernel(self, out)
+    return _exp_out.call(self, out)
 
 
 _exp_out.stub = exp_out
@@ -43788,21 +40311,7 @@ _expm1_out = declare(
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _expm1_out.table[ARRAYS]
-        except KeyError:
-            return _expm1_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _expm1_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _expm1_out.call(self, out)
-    return kernel(self, out)
+    return _expm1_out.call(self, out)
 
 
 _expm1_out.stub = expm1_out
@@ -43849,21 +40358,7 @@ _log_out = declare(
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_out.table[ARRAYS]
-        except KeyError:
-            return _log_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_out.call(self, out)
-    return kernel(self, out)
+    return _log_out.call(self, out)
 
 
 _log_out.stub = log_out
@@ -43910,21 +40405,7 @@ _log1p_out = declare(
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log1p_out.table[ARRAYS]
-        except KeyError:
-            return _log1p_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log1p_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log1p_out.call(self, out)
-    return kernel(self, out)
+    return _log1p_out.call(self, out)
 
 
 _log1p_out.stub = log1p_out
@@ -43971,21 +40452,7 @@ _log2_out = declare(
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log2_out.table[ARRAYS]
-        except KeyError:
-            return _log2_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log2_out.call(self, out)
-    return kernel(self, out)
+    return _log2_out.call(self, out)
 
 
 _log2_out.stub = log2_out
@@ -44032,21 +40499,7 @@ _sqrt_out = declare(
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sqrt_out.table[ARRAYS]
-        except KeyError:
-            return _sqrt_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sqrt_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sqrt_out.call(self, out)
-    return kernel(self, out)
+    return _sqrt_out.call(self, out)
 
 
 _sqrt_out.stub = sqrt_out
@@ -44093,21 +40546,7 @@ _sin_out = declare(
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sin_out.table[ARRAYS]
-        except KeyError:
-            return _sin_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sin_out.call(self, out)
-    return kernel(self, out)
+    return _sin_out.call(self, out)
 
 
 _sin_out.stub = sin_out
@@ -44154,21 +40593,7 @@ _cos_out = declare(
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cos_out.table[ARRAYS]
-        except KeyError:
-            return _cos_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cos_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cos_out.call(self, out)
-    return kernel(self, out)
+    return _cos_out.call(self, out)
 
 
 _cos_out.stub = cos_out
@@ -44215,21 +40640,7 @@ _tan_out = declare(
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tan_out.table[ARRAYS]
-        except KeyError:
-            return _tan_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tan_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tan_out.call(self, out)
-    return kernel(self, out)
+    return _tan_out.call(self, out)
 
 
 _tan_out.stub = tan_out
@@ -44276,21 +40687,7 @@ _tanh_out = declare(
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tanh_out.table[ARRAYS]
-        except KeyError:
-            return _tanh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tanh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tanh_out.call(self, out)
-    return kernel(self, out)
+    return _tanh_out.call(self, out)
 
 
 _tanh_out.stub = tanh_out
@@ -44337,21 +40734,7 @@ _reciprocal_out = declare(
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _reciprocal_out.table[ARRAYS]
-        except KeyError:
-            return _reciprocal_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _reciprocal_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _reciprocal_out.call(self, out)
-    return kernel(self, out)
+    return _reciprocal_out.call(self, out)
 
 
 _reciprocal_out.stub = reciprocal_out
@@ -44398,21 +40781,7 @@ _rsqrt_out = declare(
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rsqrt_out.table[ARRAYS]
-        except KeyError:
-            return _rsqrt_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rsqrt_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rsqrt_out.call(self, out)
-    return kernel(self, out)
+    return _rsqrt_out.call(self, out)
 
 
 _rsqrt_out.stub = rsqrt_out
@@ -44459,21 +40828,7 @@ _sigmoid_out = declare(
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _sigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sigmoid_out.call(self, out)
-    return kernel(self, out)
+    return _sigmoid_out.call(self, out)
 
 
 _sigmoid_out.stub = sigmoid_out
@@ -44520,21 +40875,7 @@ _floor_out = declare(
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _floor_out.table[ARRAYS]
-        except KeyError:
-            return _floor_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _floor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _floor_out.call(self, out)
-    return kernel(self, out)
+    return _floor_out.call(self, out)
 
 
 _floor_out.stub = floor_out
@@ -44581,21 +40922,7 @@ _ceil_out = declare(
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ceil_out.table[ARRAYS]
-        except KeyError:
-            return _ceil_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ceil_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ceil_out.call(self, out)
-    return kernel(self, out)
+    return _ceil_out.call(self, out)
 
 
 _ceil_out.stub = ceil_out
@@ -44642,21 +40969,7 @@ _trunc_out = declare(
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _trunc_out.table[ARRAYS]
-        except KeyError:
-            return _trunc_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _trunc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _trunc_out.call(self, out)
-    return kernel(self, out)
+    return _trunc_out.call(self, out)
 
 
 _trunc_out.stub = trunc_out
@@ -44703,21 +41016,7 @@ _round_out = declare(
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _round_out.table[ARRAYS]
-        except KeyError:
-            return _round_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _round_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _round_out.call(self, out)
-    return kernel(self, out)
+    return _round_out.call(self, out)
 
 
 _round_out.stub = round_out
@@ -44766,21 +41065,7 @@ _round_decimals_out = declare(
 def round_decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
     if type(decimals) is not int:
         decimals = _round_decimals_out.convert(1, decimals)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _round_decimals_out.table[ARRAYS]
-        except KeyError:
-            return _round_decimals_out.call(self, decimals, out)
-        return kernel(self, decimals, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _round_decimals_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _round_decimals_out.call(self, decimals, out)
-    return kernel(self, decimals, out)
+    return _round_decimals_out.call(self, decimals, out)
 
 
 _round_decimals_out.stub = round_decimals_out
@@ -44830,21 +41115,7 @@ _sign_out = declare(
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sign_out.table[ARRAYS]
-        except KeyError:
-            return _sign_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sign_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sign_out.call(self, out)
-    return kernel(self, out)
+    return _sign_out.call(self, out)
 
 
 _sign_out.stub = sign_out
@@ -44891,21 +41162,7 @@ _asin_out = declare(
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _asin_out.table[ARRAYS]
-        except KeyError:
-            return _asin_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _asin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _asin_out.call(self, out)
-    return kernel(self, out)
+    return _asin_out.call(self, out)
 
 
 _asin_out.stub = asin_out
@@ -44952,21 +41209,7 @@ _acos_out = declare(
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _acos_out.table[ARRAYS]
-        except KeyError:
-            return _acos_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _acos_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _acos_out.call(self, out)
-    return kernel(self, out)
+    return _acos_out.call(self, out)
 
 
 _acos_out.stub = acos_out
@@ -45013,21 +41256,7 @@ _atan_out = declare(
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _atan_out.table[ARRAYS]
-        except KeyError:
-            return _atan_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _atan_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _atan_out.call(self, out)
-    return kernel(self, out)
+    return _atan_out.call(self, out)
 
 
 _atan_out.stub = atan_out
@@ -45074,21 +41303,7 @@ _sinh_out = declare(
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sinh_out.table[ARRAYS]
-        except KeyError:
-            return _sinh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sinh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sinh_out.call(self, out)
-    return kernel(self, out)
+    return _sinh_out.call(self, out)
 
 
 _sinh_out.stub = sinh_out
@@ -45135,21 +41350,7 @@ _cosh_out = declare(
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cosh_out.table[ARRAYS]
-        except KeyError:
-            return _cosh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cosh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cosh_out.call(self, out)
-    return kernel(self, out)
+    return _cosh_out.call(self, out)
 
 
 _cosh_out.stub = cosh_out
@@ -45196,21 +41397,7 @@ _asinh_out = declare(
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _asinh_out.table[ARRAYS]
-        except KeyError:
-            return _asinh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _asinh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _asinh_out.call(self, out)
-    return kernel(self, out)
+    return _asinh_out.call(self, out)
 
 
 _asinh_out.stub = asinh_out
@@ -45257,21 +41444,7 @@ _acosh_out = declare(
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _acosh_out.table[ARRAYS]
-        except KeyError:
-            return _acosh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _acosh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _acosh_out.call(self, out)
-    return kernel(self, out)
+    return _acosh_out.call(self, out)
 
 
 _acosh_out.stub = acosh_out
@@ -45318,21 +41491,7 @@ _atanh_out = declare(
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _atanh_out.table[ARRAYS]
-        except KeyError:
-            return _atanh_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _atanh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _atanh_out.call(self, out)
-    return kernel(self, out)
+    return _atanh_out.call(self, out)
 
 
 _atanh_out.stub = atanh_out
@@ -45379,21 +41538,7 @@ _exp2_out = declare(
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _exp2_out.table[ARRAYS]
-        except KeyError:
-            return _exp2_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _exp2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _exp2_out.call(self, out)
-    return kernel(self, out)
+    return _exp2_out.call(self, out)
 
 
 _exp2_out.stub = exp2_out
@@ -45440,21 +41585,7 @@ _log10_out = declare(
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log10_out.table[ARRAYS]
-        except KeyError:
-            return _log10_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log10_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log10_out.call(self, out)
-    return kernel(self, out)
+    return _log10_out.call(self, out)
 
 
 _log10_out.stub = log10_out
@@ -45501,21 +41632,7 @@ _deg2rad_out = declare(
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _deg2rad_out.table[ARRAYS]
-        except KeyError:
-            return _deg2rad_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _deg2rad_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _deg2rad_out.call(self, out)
-    return kernel(self, out)
+    return _deg2rad_out.call(self, out)
 
 
 _deg2rad_out.stub = deg2rad_out
@@ -45562,21 +41679,7 @@ _rad2deg_out = declare(
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rad2deg_out.table[ARRAYS]
-        except KeyError:
-            return _rad2deg_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rad2deg_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rad2deg_out.call(self, out)
-    return kernel(self, out)
+    return _rad2deg_out.call(self, out)
 
 
 _rad2deg_out.stub = rad2deg_out
@@ -45623,21 +41726,7 @@ _frac_out = declare(
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _frac_out.table[ARRAYS]
-        except KeyError:
-            return _frac_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _frac_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _frac_out.call(self, out)
-    return kernel(self, out)
+    return _frac_out.call(self, out)
 
 
 _frac_out.stub = frac_out
@@ -45684,21 +41773,7 @@ _sgn_out = declare(
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sgn_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sgn_out.table[ARRAYS]
-        except KeyError:
-            return _sgn_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sgn_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sgn_out.call(self, out)
-    return kernel(self, out)
+    return _sgn_out.call(self, out)
 
 
 _sgn_out.stub = sgn_out
@@ -45745,21 +41820,7 @@ _angle_out = declare(
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _angle_out.table[ARRAYS]
-        except KeyError:
-            return _angle_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _angle_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _angle_out.call(self, out)
-    return kernel(self, out)
+    return _angle_out.call(self, out)
 
 
 _angle_out.stub = angle_out
@@ -45776,21 +41837,7 @@ __conj_physical_out = declare(
 
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __conj_physical_out.table[ARRAYS]
-        except KeyError:
-            return __conj_physical_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __conj_physical_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __conj_physical_out.call(self, out)
-    return kernel(self, out)
+    return __conj_physical_out.call(self, out)
 
 
 __conj_physical_out.stub = _conj_physical_out
@@ -45826,21 +41873,7 @@ def nan_to_num_out(
         posinf = _nan_to_num_out.convert(2, posinf)
     if neginf is not None and type(neginf) is not float:
         neginf = _nan_to_num_out.convert(3, neginf)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nan_to_num_out.table[ARRAYS]
-        except KeyError:
-            return _nan_to_num_out.call(self, nan, posinf, neginf, out)
-        return kernel(self, nan, posinf, neginf, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nan_to_num_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nan_to_num_out.call(self, nan, posinf, neginf, out)
-    return kernel(self, nan, posinf, neginf, out)
+    return _nan_to_num_out.call(self, nan, posinf, neginf, out)
 
 
 _nan_to_num_out.stub = nan_to_num_out
@@ -45898,21 +41931,7 @@ _isinf_out = declare(
 
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isinf_out.table[ARRAYS]
-        except KeyError:
-            return _isinf_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isinf_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isinf_out.call(self, out)
-    return kernel(self, out)
+    return _isinf_out.call(self, out)
 
 
 _isinf_out.stub = isinf_out
@@ -45929,21 +41948,7 @@ _isposinf_out = declare(
 
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isposinf_out.table[ARRAYS]
-        except KeyError:
-            return _isposinf_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isposinf_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isposinf_out.call(self, out)
-    return kernel(self, out)
+    return _isposinf_out.call(self, out)
 
 
 _isposinf_out.stub = isposinf_out
@@ -45960,21 +41965,7 @@ _isneginf_out = declare(
 
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isneginf_out.table[ARRAYS]
-        except KeyError:
-            return _isneginf_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isneginf_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isneginf_out.call(self, out)
-    return kernel(self, out)
+    return _isneginf_out.call(self, out)
 
 
 _isneginf_out.stub = isneginf_out
@@ -45991,21 +41982,7 @@ _signbit_out = declare(
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _signbit_out.table[ARRAYS]
-        except KeyError:
-            return _signbit_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _signbit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _signbit_out.call(self, out)
-    return kernel(self, out)
+    return _signbit_out.call(self, out)
 
 
 _signbit_out.stub = signbit_out
@@ -46022,21 +41999,7 @@ _complex_out = declare(
 
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
 def complex_out(real: Tensor, imag: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(real) is ndarray and type(imag) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _complex_out.table[ARRAYS]
-        except KeyError:
-            return _complex_out.call(real, imag, out)
-        return kernel(real, imag, out)
-    try:
-        keys = real.keys | imag.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _complex_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _complex_out.call(real, imag, out)
-    return kernel(real, imag, out)
+    return _complex_out.call(real, imag, out)
 
 
 _complex_out.stub = complex_out
@@ -46053,21 +42016,7 @@ _polar_out = declare(
 
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
 def polar_out(abs: Tensor, angle: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(abs) is ndarray and type(angle) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _polar_out.table[ARRAYS]
-        except KeyError:
-            return _polar_out.call(abs, angle, out)
-        return kernel(abs, angle, out)
-    try:
-        keys = abs.keys | angle.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _polar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _polar_out.call(abs, angle, out)
-    return kernel(abs, angle, out)
+    return _polar_out.call(abs, angle, out)
 
 
 _polar_out.stub = polar_out
@@ -46084,21 +42033,7 @@ _relu_out = declare(
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _relu_out.table[ARRAYS]
-        except KeyError:
-            return _relu_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _relu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _relu_out.call(self, out)
-    return kernel(self, out)
+    return _relu_out.call(self, out)
 
 
 _relu_out.stub = relu_out
@@ -46147,21 +42082,7 @@ _gelu_out = declare(
 def gelu_out(self: Tensor, *, approximate: str = "none", out: Tensor) -> Tensor:
     if type(approximate) is not str:
         approximate = _gelu_out.convert(1, approximate)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _gelu_out.table[ARRAYS]
-        except KeyError:
-            return _gelu_out.call(self, approximate, out)
-        return kernel(self, approximate, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _gelu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _gelu_out.call(self, approximate, out)
-    return kernel(self, approximate, out)
+    return _gelu_out.call(self, approximate, out)
 
 
 _gelu_out.stub = gelu_out
@@ -46211,21 +42132,7 @@ _bitwise_not_out = declare(
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_not_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_not_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_not_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_not_out.call(self, out)
-    return kernel(self, out)
+    return _bitwise_not_out.call(self, out)
 
 
 _bitwise_not_out.stub = bitwise_not_out
@@ -46272,21 +42179,7 @@ _logical_not_out = declare(
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logical_not_out.table[ARRAYS]
-        except KeyError:
-            return _logical_not_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logical_not_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logical_not_out.call(self, out)
-    return kernel(self, out)
+    return _logical_not_out.call(self, out)
 
 
 _logical_not_out.stub = logical_not_out
@@ -46333,21 +42226,7 @@ _isnan_out = declare(
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isnan_out.table[ARRAYS]
-        except KeyError:
-            return _isnan_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isnan_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isnan_out.call(self, out)
-    return kernel(self, out)
+    return _isnan_out.call(self, out)
 
 
 _isnan_out.stub = isnan_out
@@ -46364,21 +42243,7 @@ _bitwise_and_Tensor_out = declare(
 
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_and_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_and_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_and_Tensor_out.call(self, other, out)
 
 
 _bitwise_and_Tensor_out.stub = bitwise_and_Tensor_out
@@ -46427,21 +42292,7 @@ _bitwise_and_Scalar_out = declare(
 def bitwise_and_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_and_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_and_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_and_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_and_Scalar_out.call(self, other, out)
 
 
 _bitwise_and_Scalar_out.stub = bitwise_and_Scalar_out
@@ -46492,21 +42343,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
 def bitwise_and_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_and_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_and_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_and_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_and_Scalar_Tensor_out.call(self, other, out)
 
 
 _bitwise_and_Scalar_Tensor_out.stub = bitwise_and_Scalar_Tensor_out
@@ -46523,21 +42360,7 @@ _bitwise_or_Tensor_out = declare(
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_or_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_or_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_or_Tensor_out.call(self, other, out)
 
 
 _bitwise_or_Tensor_out.stub = bitwise_or_Tensor_out
@@ -46586,21 +42409,7 @@ _bitwise_or_Scalar_out = declare(
 def bitwise_or_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_or_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_or_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_or_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_or_Scalar_out.call(self, other, out)
 
 
 _bitwise_or_Scalar_out.stub = bitwise_or_Scalar_out
@@ -46651,21 +42460,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
 def bitwise_or_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_or_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_or_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_or_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_or_Scalar_Tensor_out.call(self, other, out)
 
 
 _bitwise_or_Scalar_Tensor_out.stub = bitwise_or_Scalar_Tensor_out
@@ -46682,21 +42477,7 @@ _bitwise_xor_Tensor_out = declare(
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_xor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_xor_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_xor_Tensor_out.call(self, other, out)
 
 
 _bitwise_xor_Tensor_out.stub = bitwise_xor_Tensor_out
@@ -46745,21 +42526,7 @@ _bitwise_xor_Scalar_out = declare(
 def bitwise_xor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_xor_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_xor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_xor_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_xor_Scalar_out.call(self, other, out)
 
 
 _bitwise_xor_Scalar_out.stub = bitwise_xor_Scalar_out
@@ -46810,21 +42577,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
 def bitwise_xor_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_xor_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_xor_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_xor_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_xor_Scalar_Tensor_out.call(self, other, out)
 
 
 _bitwise_xor_Scalar_Tensor_out.stub = bitwise_xor_Scalar_Tensor_out
@@ -46841,21 +42594,7 @@ _bitwise_left_shift_Tensor_out = declare(
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_left_shift_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_left_shift_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_left_shift_Tensor_out.call(self, other, out)
 
 
 _bitwise_left_shift_Tensor_out.stub = bitwise_left_shift_Tensor_out
@@ -46904,21 +42643,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_left_shift_Tensor_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_left_shift_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_left_shift_Tensor_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_left_shift_Tensor_Scalar_out.call(self, other, out)
 
 
 _bitwise_left_shift_Tensor_Scalar_out.stub = bitwise_left_shift_Tensor_Scalar_out
@@ -46969,21 +42694,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
 def bitwise_left_shift_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_left_shift_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_left_shift_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_left_shift_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_left_shift_Scalar_Tensor_out.call(self, other, out)
 
 
 _bitwise_left_shift_Scalar_Tensor_out.stub = bitwise_left_shift_Scalar_Tensor_out
@@ -47000,21 +42711,7 @@ _bitwise_right_shift_Tensor_out = declare(
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_right_shift_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_right_shift_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_right_shift_Tensor_out.call(self, other, out)
 
 
 _bitwise_right_shift_Tensor_out.stub = bitwise_right_shift_Tensor_out
@@ -47063,21 +42760,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _bitwise_right_shift_Tensor_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_right_shift_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_right_shift_Tensor_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_right_shift_Tensor_Scalar_out.call(self, other, out)
 
 
 _bitwise_right_shift_Tensor_Scalar_out.stub = bitwise_right_shift_Tensor_Scalar_out
@@ -47128,21 +42811,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
 def bitwise_right_shift_Scalar_Tensor_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _bitwise_right_shift_Scalar_Tensor_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Scalar_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bitwise_right_shift_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bitwise_right_shift_Scalar_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _bitwise_right_shift_Scalar_Tensor_out.call(self, other, out)
 
 
 _bitwise_right_shift_Scalar_Tensor_out.stub = bitwise_right_shift_Scalar_Tensor_out
@@ -47159,21 +42828,7 @@ ___lshift___Tensor_out = declare(
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = ___lshift___Tensor_out.table[ARRAYS]
-        except KeyError:
-            return ___lshift___Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = ___lshift___Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return ___lshift___Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return ___lshift___Tensor_out.call(self, other, out)
 
 
 ___lshift___Tensor_out.stub = __lshift___Tensor_out
@@ -47222,21 +42877,7 @@ ___lshift___Scalar_out = declare(
 def __lshift___Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = ___lshift___Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = ___lshift___Scalar_out.table[ARRAYS]
-        except KeyError:
-            return ___lshift___Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = ___lshift___Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return ___lshift___Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return ___lshift___Scalar_out.call(self, other, out)
 
 
 ___lshift___Scalar_out.stub = __lshift___Scalar_out
@@ -47285,21 +42926,7 @@ ___rshift___Tensor_out = declare(
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = ___rshift___Tensor_out.table[ARRAYS]
-        except KeyError:
-            return ___rshift___Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = ___rshift___Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return ___rshift___Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return ___rshift___Tensor_out.call(self, other, out)
 
 
 ___rshift___Tensor_out.stub = __rshift___Tensor_out
@@ -47348,21 +42975,7 @@ ___rshift___Scalar_out = declare(
 def __rshift___Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = ___rshift___Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = ___rshift___Scalar_out.table[ARRAYS]
-        except KeyError:
-            return ___rshift___Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = ___rshift___Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return ___rshift___Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return ___rshift___Scalar_out.call(self, other, out)
 
 
 ___rshift___Scalar_out.stub = __rshift___Scalar_out
@@ -47411,21 +43024,7 @@ _logical_and_out = declare(
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logical_and_out.table[ARRAYS]
-        except KeyError:
-            return _logical_and_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logical_and_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logical_and_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _logical_and_out.call(self, other, out)
 
 
 _logical_and_out.stub = logical_and_out
@@ -47472,21 +43071,7 @@ _logical_or_out = declare(
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logical_or_out.table[ARRAYS]
-        except KeyError:
-            return _logical_or_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logical_or_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logical_or_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _logical_or_out.call(self, other, out)
 
 
 _logical_or_out.stub = logical_or_out
@@ -47533,21 +43118,7 @@ _logical_xor_out = declare(
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logical_xor_out.table[ARRAYS]
-        except KeyError:
-            return _logical_xor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logical_xor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logical_xor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _logical_xor_out.call(self, other, out)
 
 
 _logical_xor_out.stub = logical_xor_out
@@ -47594,21 +43165,7 @@ _eq_Tensor_out = declare(
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _eq_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _eq_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _eq_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _eq_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _eq_Tensor_out.call(self, other, out)
 
 
 _eq_Tensor_out.stub = eq_Tensor_out
@@ -47657,21 +43214,7 @@ _eq_Scalar_out = declare(
 def eq_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _eq_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _eq_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _eq_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _eq_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _eq_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _eq_Scalar_out.call(self, other, out)
 
 
 _eq_Scalar_out.stub = eq_Scalar_out
@@ -47720,21 +43263,7 @@ _ne_Tensor_out = declare(
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ne_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _ne_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ne_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ne_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _ne_Tensor_out.call(self, other, out)
 
 
 _ne_Tensor_out.stub = ne_Tensor_out
@@ -47783,21 +43312,7 @@ _ne_Scalar_out = declare(
 def ne_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ne_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ne_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _ne_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ne_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ne_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _ne_Scalar_out.call(self, other, out)
 
 
 _ne_Scalar_out.stub = ne_Scalar_out
@@ -47846,21 +43361,7 @@ _lt_Tensor_out = declare(
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _lt_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _lt_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lt_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lt_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _lt_Tensor_out.call(self, other, out)
 
 
 _lt_Tensor_out.stub = lt_Tensor_out
@@ -47909,21 +43410,7 @@ _lt_Scalar_out = declare(
 def lt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _lt_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _lt_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _lt_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lt_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lt_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _lt_Scalar_out.call(self, other, out)
 
 
 _lt_Scalar_out.stub = lt_Scalar_out
@@ -47972,21 +43459,7 @@ _le_Tensor_out = declare(
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _le_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _le_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _le_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _le_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _le_Tensor_out.call(self, other, out)
 
 
 _le_Tensor_out.stub = le_Tensor_out
@@ -48035,21 +43508,7 @@ _le_Scalar_out = declare(
 def le_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _le_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _le_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _le_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _le_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _le_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _le_Scalar_out.call(self, other, out)
 
 
 _le_Scalar_out.stub = le_Scalar_out
@@ -48098,21 +43557,7 @@ _gt_Tensor_out = declare(
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _gt_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _gt_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _gt_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _gt_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _gt_Tensor_out.call(self, other, out)
 
 
 _gt_Tensor_out.stub = gt_Tensor_out
@@ -48161,21 +43606,7 @@ _gt_Scalar_out = declare(
 def gt_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _gt_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _gt_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _gt_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _gt_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _gt_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _gt_Scalar_out.call(self, other, out)
 
 
 _gt_Scalar_out.stub = gt_Scalar_out
@@ -48224,21 +43655,7 @@ _ge_Tensor_out = declare(
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ge_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _ge_Tensor_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ge_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ge_Tensor_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _ge_Tensor_out.call(self, other, out)
 
 
 _ge_Tensor_out.stub = ge_Tensor_out
@@ -48287,21 +43704,7 @@ _ge_Scalar_out = declare(
 def ge_Scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _ge_Scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ge_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _ge_Scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ge_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ge_Scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _ge_Scalar_out.call(self, other, out)
 
 
 _ge_Scalar_out.stub = ge_Scalar_out
@@ -48369,21 +43772,7 @@ def isin_Tensor_Tensor_out(
         assume_unique = _isin_Tensor_Tensor_out.convert(2, assume_unique)
     if type(invert) is not bool:
         invert = _isin_Tensor_Tensor_out.convert(3, invert)
-    modes = active_modes()
-    if type(elements) is ndarray and type(test_elements) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isin_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
-        return kernel(elements, test_elements, assume_unique, invert, out)
-    try:
-        keys = elements.keys | test_elements.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isin_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
-    return kernel(elements, test_elements, assume_unique, invert, out)
+    return _isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
 
 
 _isin_Tensor_Tensor_out.stub = isin_Tensor_Tensor_out
@@ -48421,21 +43810,7 @@ def isin_Tensor_Scalar_out(
         assume_unique = _isin_Tensor_Scalar_out.convert(2, assume_unique)
     if type(invert) is not bool:
         invert = _isin_Tensor_Scalar_out.convert(3, invert)
-    modes = active_modes()
-    if type(elements) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isin_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
-        return kernel(elements, test_element, assume_unique, invert, out)
-    try:
-        keys = elements.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isin_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
-    return kernel(elements, test_element, assume_unique, invert, out)
+    return _isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
 
 
 _isin_Tensor_Scalar_out.stub = isin_Tensor_Scalar_out
@@ -48473,21 +43848,7 @@ def isin_Scalar_Tensor_out(
         assume_unique = _isin_Scalar_Tensor_out.convert(2, assume_unique)
     if type(invert) is not bool:
         invert = _isin_Scalar_Tensor_out.convert(3, invert)
-    modes = active_modes()
-    if type(test_elements) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _isin_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
-        return kernel(element, test_elements, assume_unique, invert, out)
-    try:
-        keys = test_elements.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _isin_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
-    return kernel(element, test_elements, assume_unique, invert, out)
+    return _isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
 
 
 _isin_Scalar_Tensor_out.stub = isin_Scalar_Tensor_out
@@ -48504,21 +43865,7 @@ _erf_out = declare(
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erf_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _erf_out.table[ARRAYS]
-        except KeyError:
-            return _erf_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _erf_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _erf_out.call(self, out)
-    return kernel(self, out)
+    return _erf_out.call(self, out)
 
 
 _erf_out.stub = erf_out
@@ -48565,21 +43912,7 @@ _erfc_out = declare(
 
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfc_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _erfc_out.table[ARRAYS]
-        except KeyError:
-            return _erfc_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _erfc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _erfc_out.call(self, out)
-    return kernel(self, out)
+    return _erfc_out.call(self, out)
 
 
 _erfc_out.stub = erfc_out
@@ -48626,21 +43959,7 @@ _erfinv_out = declare(
 
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfinv_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _erfinv_out.table[ARRAYS]
-        except KeyError:
-            return _erfinv_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _erfinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _erfinv_out.call(self, out)
-    return kernel(self, out)
+    return _erfinv_out.call(self, out)
 
 
 _erfinv_out.stub = erfinv_out
@@ -48687,21 +44006,7 @@ _special_erfcx_out = declare(
 
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfcx_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_erfcx_out.table[ARRAYS]
-        except KeyError:
-            return _special_erfcx_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erfcx_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erfcx_out.call(self, out)
-    return kernel(self, out)
+    return _special_erfcx_out.call(self, out)
 
 
 _special_erfcx_out.stub = special_erfcx_out
@@ -48718,21 +44023,7 @@ _special_ndtri_out = declare(
 
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtri_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_ndtri_out.table[ARRAYS]
-        except KeyError:
-            return _special_ndtri_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_ndtri_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_ndtri_out.call(self, out)
-    return kernel(self, out)
+    return _special_ndtri_out.call(self, out)
 
 
 _special_ndtri_out.stub = special_ndtri_out
@@ -48749,21 +44040,7 @@ _special_log_ndtr_out = declare(
 
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log_ndtr_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_log_ndtr_out.table[ARRAYS]
-        except KeyError:
-            return _special_log_ndtr_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_log_ndtr_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_log_ndtr_out.call(self, out)
-    return kernel(self, out)
+    return _special_log_ndtr_out.call(self, out)
 
 
 _special_log_ndtr_out.stub = special_log_ndtr_out
@@ -48780,21 +44057,7 @@ _lgamma_out = declare(
 
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def lgamma_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _lgamma_out.table[ARRAYS]
-        except KeyError:
-            return _lgamma_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _lgamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _lgamma_out.call(self, out)
-    return kernel(self, out)
+    return _lgamma_out.call(self, out)
 
 
 _lgamma_out.stub = lgamma_out
@@ -48841,21 +44104,7 @@ _digamma_out = declare(
 
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def digamma_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _digamma_out.table[ARRAYS]
-        except KeyError:
-            return _digamma_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _digamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _digamma_out.call(self, out)
-    return kernel(self, out)
+    return _digamma_out.call(self, out)
 
 
 _digamma_out.stub = digamma_out
@@ -48904,21 +44153,7 @@ _polygamma_out = declare(
 def polygamma_out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _polygamma_out.convert(0, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _polygamma_out.table[ARRAYS]
-        except KeyError:
-            return _polygamma_out.call(n, self, out)
-        return kernel(n, self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _polygamma_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _polygamma_out.call(n, self, out)
-    return kernel(n, self, out)
+    return _polygamma_out.call(n, self, out)
 
 
 _polygamma_out.stub = polygamma_out
@@ -48935,21 +44170,7 @@ _special_zeta_out = declare(
 
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_out.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_zeta_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_zeta_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_zeta_out.call(self, other, out)
 
 
 _special_zeta_out.stub = special_zeta_out
@@ -48968,21 +44189,7 @@ _special_zeta_self_scalar_out = declare(
 def special_zeta_self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _special_zeta_self_scalar_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_self_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_self_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_zeta_self_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_zeta_self_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_zeta_self_scalar_out.call(self, other, out)
 
 
 _special_zeta_self_scalar_out.stub = special_zeta_self_scalar_out
@@ -49001,21 +44208,7 @@ _special_zeta_other_scalar_out = declare(
 def special_zeta_other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _special_zeta_other_scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_other_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_other_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_zeta_other_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_zeta_other_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_zeta_other_scalar_out.call(self, other, out)
 
 
 _special_zeta_other_scalar_out.stub = special_zeta_other_scalar_out
@@ -49032,21 +44225,7 @@ _i0_out = declare(
 
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def i0_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _i0_out.table[ARRAYS]
-        except KeyError:
-            return _i0_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _i0_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _i0_out.call(self, out)
-    return kernel(self, out)
+    return _i0_out.call(self, out)
 
 
 _i0_out.stub = i0_out
@@ -49093,21 +44272,7 @@ _special_i0e_out = declare(
 
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0e_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_i0e_out.table[ARRAYS]
-        except KeyError:
-            return _special_i0e_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_i0e_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_i0e_out.call(self, out)
-    return kernel(self, out)
+    return _special_i0e_out.call(self, out)
 
 
 _special_i0e_out.stub = special_i0e_out
@@ -49124,21 +44289,7 @@ _special_i1_out = declare(
 
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_i1_out.table[ARRAYS]
-        except KeyError:
-            return _special_i1_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_i1_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_i1_out.call(self, out)
-    return kernel(self, out)
+    return _special_i1_out.call(self, out)
 
 
 _special_i1_out.stub = special_i1_out
@@ -49155,21 +44306,7 @@ _special_i1e_out = declare(
 
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1e_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_i1e_out.table[ARRAYS]
-        except KeyError:
-            return _special_i1e_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_i1e_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_i1e_out.call(self, out)
-    return kernel(self, out)
+    return _special_i1e_out.call(self, out)
 
 
 _special_i1e_out.stub = special_i1e_out
@@ -49186,21 +44323,7 @@ _special_modified_bessel_i0_out = declare(
 
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i0_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_modified_bessel_i0_out.table[ARRAYS]
-        except KeyError:
-            return _special_modified_bessel_i0_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_modified_bessel_i0_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_modified_bessel_i0_out.call(self, out)
-    return kernel(self, out)
+    return _special_modified_bessel_i0_out.call(self, out)
 
 
 _special_modified_bessel_i0_out.stub = special_modified_bessel_i0_out
@@ -49217,21 +44340,7 @@ _special_modified_bessel_i1_out = declare(
 
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i1_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_modified_bessel_i1_out.table[ARRAYS]
-        except KeyError:
-            return _special_modified_bessel_i1_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_modified_bessel_i1_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_modified_bessel_i1_out.call(self, out)
-    return kernel(self, out)
+    return _special_modified_bessel_i1_out.call(self, out)
 
 
 _special_modified_bessel_i1_out.stub = special_modified_bessel_i1_out
@@ -49250,21 +44359,7 @@ _logit_out = declare(
 def logit_out(self: Tensor, eps: float | None = None, *, out: Tensor) -> Tensor:
     if eps is not None and type(eps) is not float:
         eps = _logit_out.convert(1, eps)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logit_out.table[ARRAYS]
-        except KeyError:
-            return _logit_out.call(self, eps, out)
-        return kernel(self, eps, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logit_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logit_out.call(self, eps, out)
-    return kernel(self, eps, out)
+    return _logit_out.call(self, eps, out)
 
 
 _logit_out.stub = logit_out
@@ -49313,21 +44408,7 @@ _sinc_out = declare(
 
 # sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinc_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sinc_out.table[ARRAYS]
-        except KeyError:
-            return _sinc_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sinc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sinc_out.call(self, out)
-    return kernel(self, out)
+    return _sinc_out.call(self, out)
 
 
 _sinc_out.stub = sinc_out
@@ -49374,21 +44455,7 @@ _special_entr_out = declare(
 
 # special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_entr_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_entr_out.table[ARRAYS]
-        except KeyError:
-            return _special_entr_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_entr_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_entr_out.call(self, out)
-    return kernel(self, out)
+    return _special_entr_out.call(self, out)
 
 
 _special_entr_out.stub = special_entr_out
@@ -49405,21 +44472,7 @@ _special_xlog1py_out = declare(
 
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlog1py_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlog1py_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlog1py_out.call(self, other, out)
 
 
 _special_xlog1py_out.stub = special_xlog1py_out
@@ -49438,21 +44491,7 @@ _special_xlog1py_self_scalar_out = declare(
 def special_xlog1py_self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
     if type(self) is not int and type(self) is not float:
         self = _special_xlog1py_self_scalar_out.convert(0, self)
-    modes = active_modes()
-    if type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_self_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_self_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlog1py_self_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlog1py_self_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlog1py_self_scalar_out.call(self, other, out)
 
 
 _special_xlog1py_self_scalar_out.stub = special_xlog1py_self_scalar_out
@@ -49471,21 +44510,7 @@ _special_xlog1py_other_scalar_out = declare(
 def special_xlog1py_other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
     if type(other) is not int and type(other) is not float:
         other = _special_xlog1py_other_scalar_out.convert(1, other)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_other_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_other_scalar_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_xlog1py_other_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_xlog1py_other_scalar_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _special_xlog1py_other_scalar_out.call(self, other, out)
 
 
 _special_xlog1py_other_scalar_out.stub = special_xlog1py_other_scalar_out
@@ -49504,21 +44529,7 @@ _sum_out = declare(
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if dtype is not None:
         dtype = _sum_out.convert(1, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sum_out.table[ARRAYS]
-        except KeyError:
-            return _sum_out.call(self, dtype, out)
-        return kernel(self, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sum_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sum_out.call(self, dtype, out)
-    return kernel(self, dtype, out)
+    return _sum_out.call(self, dtype, out)
 
 
 _sum_out.stub = sum_out
@@ -49554,21 +44565,7 @@ def sum_IntList_out(
         keepdim = _sum_IntList_out.convert(2, keepdim)
     if dtype is not None:
         dtype = _sum_IntList_out.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _sum_IntList_out.table[ARRAYS]
-        except KeyError:
-            return _sum_IntList_out.call(self, dim, keepdim, dtype, out)
-        return kernel(self, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _sum_IntList_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _sum_IntList_out.call(self, dim, keepdim, dtype, out)
-    return kernel(self, dim, keepdim, dtype, out)
+    return _sum_IntList_out.call(self, dim, keepdim, dtype, out)
 
 
 _sum_IntList_out.stub = sum_IntList_out
@@ -49587,21 +44584,7 @@ _prod_out = declare(
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if dtype is not None:
         dtype = _prod_out.convert(1, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _prod_out.table[ARRAYS]
-        except KeyError:
-            return _prod_out.call(self, dtype, out)
-        return kernel(self, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _prod_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _prod_out.call(self, dtype, out)
-    return kernel(self, dtype, out)
+    return _prod_out.call(self, dtype, out)
 
 
 _prod_out.stub = prod_out
@@ -49631,21 +44614,7 @@ def prod_int_out(
         keepdim = _prod_int_out.convert(2, keepdim)
     if dtype is not None:
         dtype = _prod_int_out.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _prod_int_out.table[ARRAYS]
-        except KeyError:
-            return _prod_int_out.call(self, dim, keepdim, dtype, out)
-        return kernel(self, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _prod_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _prod_int_out.call(self, dim, keepdim, dtype, out)
-    return kernel(self, dim, keepdim, dtype, out)
+    return _prod_int_out.call(self, dim, keepdim, dtype, out)
 
 
 _prod_int_out.stub = prod_int_out
@@ -49681,21 +44650,7 @@ def mean_out(
         keepdim = _mean_out.convert(2, keepdim)
     if dtype is not None:
         dtype = _mean_out.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mean_out.table[ARRAYS]
-        except KeyError:
-            return _mean_out.call(self, dim, keepdim, dtype, out)
-        return kernel(self, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mean_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mean_out.call(self, dim, keepdim, dtype, out)
-    return kernel(self, dim, keepdim, dtype, out)
+    return _mean_out.call(self, dim, keepdim, dtype, out)
 
 
 _mean_out.stub = mean_out
@@ -49716,21 +44671,7 @@ def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
         dim = [dim] if type(dim) is int else _amax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _amax_out.table[ARRAYS]
-        except KeyError:
-            return _amax_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _amax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _amax_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _amax_out.call(self, dim, keepdim, out)
 
 
 _amax_out.stub = amax_out
@@ -49751,21 +44692,7 @@ def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False,
         dim = [dim] if type(dim) is int else _amin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _amin_out.table[ARRAYS]
-        except KeyError:
-            return _amin_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _amin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _amin_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _amin_out.call(self, dim, keepdim, out)
 
 
 _amin_out.stub = amin_out
@@ -49786,21 +44713,7 @@ def any_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
         dim = _any_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _any_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _any_out.table[ARRAYS]
-        except KeyError:
-            return _any_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _any_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _any_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _any_out.call(self, dim, keepdim, out)
 
 
 _any_out.stub = any_out
@@ -49821,21 +44734,7 @@ def any_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
         dim = _any_dims_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _any_dims_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _any_dims_out.table[ARRAYS]
-        except KeyError:
-            return _any_dims_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _any_dims_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _any_dims_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _any_dims_out.call(self, dim, keepdim, out)
 
 
 _any_dims_out.stub = any_dims_out
@@ -49856,21 +44755,7 @@ def all_out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Te
         dim = _all_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _all_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _all_out.table[ARRAYS]
-        except KeyError:
-            return _all_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _all_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _all_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _all_out.call(self, dim, keepdim, out)
 
 
 _all_out.stub = all_out
@@ -49891,21 +44776,7 @@ def all_dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool =
         dim = _all_dims_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _all_dims_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _all_dims_out.table[ARRAYS]
-        except KeyError:
-            return _all_dims_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _all_dims_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _all_dims_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _all_dims_out.call(self, dim, keepdim, out)
 
 
 _all_dims_out.stub = all_dims_out
@@ -49926,21 +44797,7 @@ def argmax_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
         dim = _argmax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _argmax_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _argmax_out.table[ARRAYS]
-        except KeyError:
-            return _argmax_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _argmax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _argmax_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _argmax_out.call(self, dim, keepdim, out)
 
 
 _argmax_out.stub = argmax_out
@@ -49961,21 +44818,7 @@ def argmin_out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, o
         dim = _argmin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _argmin_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _argmin_out.table[ARRAYS]
-        except KeyError:
-            return _argmin_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _argmin_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _argmin_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _argmin_out.call(self, dim, keepdim, out)
 
 
 _argmin_out.stub = argmin_out
@@ -50012,21 +44855,7 @@ def var_correction_out(
         correction = _var_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
         keepdim = _var_correction_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _var_correction_out.table[ARRAYS]
-        except KeyError:
-            return _var_correction_out.call(self, dim, correction, keepdim, out)
-        return kernel(self, dim, correction, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _var_correction_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _var_correction_out.call(self, dim, correction, keepdim, out)
-    return kernel(self, dim, correction, keepdim, out)
+    return _var_correction_out.call(self, dim, correction, keepdim, out)
 
 
 _var_correction_out.stub = var_correction_out
@@ -50063,21 +44892,7 @@ def std_correction_out(
         correction = _std_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
         keepdim = _std_correction_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _std_correction_out.table[ARRAYS]
-        except KeyError:
-            return _std_correction_out.call(self, dim, correction, keepdim, out)
-        return kernel(self, dim, correction, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _std_correction_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _std_correction_out.call(self, dim, correction, keepdim, out)
-    return kernel(self, dim, correction, keepdim, out)
+    return _std_correction_out.call(self, dim, correction, keepdim, out)
 
 
 _std_correction_out.stub = std_correction_out
@@ -50113,21 +44928,7 @@ def nansum_out(
         keepdim = _nansum_out.convert(2, keepdim)
     if dtype is not None:
         dtype = _nansum_out.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nansum_out.table[ARRAYS]
-        except KeyError:
-            return _nansum_out.call(self, dim, keepdim, dtype, out)
-        return kernel(self, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nansum_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nansum_out.call(self, dim, keepdim, dtype, out)
-    return kernel(self, dim, keepdim, dtype, out)
+    return _nansum_out.call(self, dim, keepdim, dtype, out)
 
 
 _nansum_out.stub = nansum_out
@@ -50148,21 +44949,7 @@ def count_nonzero_dim_IntList_out(self: Tensor, dim: Sequence[int] | int, *more:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _count_nonzero_dim_IntList_out.table[ARRAYS]
-        except KeyError:
-            return _count_nonzero_dim_IntList_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _count_nonzero_dim_IntList_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _count_nonzero_dim_IntList_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _count_nonzero_dim_IntList_out.call(self, dim, out)
 
 
 _count_nonzero_dim_IntList_out.stub = count_nonzero_dim_IntList_out
@@ -50181,21 +44968,7 @@ _count_nonzero_out = declare(
 def count_nonzero_out(self: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
     if dim is not None and type(dim) is not int:
         dim = _count_nonzero_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _count_nonzero_out.table[ARRAYS]
-        except KeyError:
-            return _count_nonzero_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _count_nonzero_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _count_nonzero_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _count_nonzero_out.call(self, dim, out)
 
 
 _count_nonzero_out.stub = count_nonzero_out
@@ -50216,21 +44989,7 @@ def logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False,
         dim = [dim] if type(dim) is int else _logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logsumexp_out.table[ARRAYS]
-        except KeyError:
-            return _logsumexp_out.call(self, dim, keepdim, out)
-        return kernel(self, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logsumexp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logsumexp_out.call(self, dim, keepdim, out)
-    return kernel(self, dim, keepdim, out)
+    return _logsumexp_out.call(self, dim, keepdim, out)
 
 
 _logsumexp_out.stub = logsumexp_out
@@ -50272,21 +45031,7 @@ def linalg_vector_norm_out(
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
     if dtype is not None:
         dtype = _linalg_vector_norm_out.convert(4, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_vector_norm_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, out)
-        return kernel(self, ord, dim, keepdim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vector_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, out)
-    return kernel(self, ord, dim, keepdim, dtype, out)
+    return _linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
 
 _linalg_vector_norm_out.stub = linalg_vector_norm_out
@@ -50305,21 +45050,7 @@ _norm_Scalar_out = declare(
 def norm_Scalar_out(self: Tensor, p: Scalar = 2, *, out: Tensor) -> Tensor:
     if type(p) is not int and type(p) is not float:
         p = _norm_Scalar_out.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _norm_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _norm_Scalar_out.call(self, p, out)
-        return kernel(self, p, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _norm_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _norm_Scalar_out.call(self, p, out)
-    return kernel(self, p, out)
+    return _norm_Scalar_out.call(self, p, out)
 
 
 _norm_Scalar_out.stub = norm_Scalar_out
@@ -50339,21 +45070,7 @@ def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
     dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _norm_ScalarOpt_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _norm_ScalarOpt_dtype_out.call(self, p, dtype, out)
-        return kernel(self, p, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _norm_ScalarOpt_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _norm_ScalarOpt_dtype_out.call(self, p, dtype, out)
-    return kernel(self, p, dtype, out)
+    return _norm_ScalarOpt_dtype_out.call(self, p, dtype, out)
 
 
 _norm_ScalarOpt_dtype_out.stub = norm_ScalarOpt_dtype_out
@@ -50376,21 +45093,7 @@ def norm_out(self: Tensor, p: Scalar | None, dim: Sequence[int] | int, keepdim: 
         dim = [dim] if type(dim) is int else _norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _norm_out.table[ARRAYS]
-        except KeyError:
-            return _norm_out.call(self, p, dim, keepdim, out)
-        return kernel(self, p, dim, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _norm_out.call(self, p, dim, keepdim, out)
-    return kernel(self, p, dim, keepdim, out)
+    return _norm_out.call(self, p, dim, keepdim, out)
 
 
 _norm_out.stub = norm_out
@@ -50430,21 +45133,7 @@ def var_mean_correction_out(
         correction = _var_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
         keepdim = _var_mean_correction_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = _var_mean_correction_out.table[ARRAYS]
-        except KeyError:
-            return _var_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
-        return kernel(self, dim, correction, keepdim, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _var_mean_correction_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _var_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
-    return kernel(self, dim, correction, keepdim, out0, out1)
+    return _var_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
 
 
 _var_mean_correction_out.stub = var_mean_correction_out
@@ -50484,21 +45173,7 @@ def std_mean_correction_out(
         correction = _std_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
         keepdim = _std_mean_correction_out.convert(3, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = _std_mean_correction_out.table[ARRAYS]
-        except KeyError:
-            return _std_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
-        return kernel(self, dim, correction, keepdim, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _std_mean_correction_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _std_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
-    return kernel(self, dim, correction, keepdim, out0, out1)
+    return _std_mean_correction_out.call(self, dim, correction, keepdim, out0, out1)
 
 
 _std_mean_correction_out.stub = std_mean_correction_out
@@ -50519,21 +45194,7 @@ def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: T
         dim = _cumsum_out.convert(1, dim)
     if dtype is not None:
         dtype = _cumsum_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cumsum_out.table[ARRAYS]
-        except KeyError:
-            return _cumsum_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cumsum_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cumsum_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
+    return _cumsum_out.call(self, dim, dtype, out)
 
 
 _cumsum_out.stub = cumsum_out
@@ -50589,21 +45250,7 @@ def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: 
         dim = _cumprod_out.convert(1, dim)
     if dtype is not None:
         dtype = _cumprod_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cumprod_out.table[ARRAYS]
-        except KeyError:
-            return _cumprod_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cumprod_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cumprod_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
+    return _cumprod_out.call(self, dim, dtype, out)
 
 
 _cumprod_out.stub = cumprod_out
@@ -50657,21 +45304,7 @@ _logcumsumexp_out = declare(
 def logcumsumexp_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _logcumsumexp_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logcumsumexp_out.table[ARRAYS]
-        except KeyError:
-            return _logcumsumexp_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logcumsumexp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logcumsumexp_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _logcumsumexp_out.call(self, dim, out)
 
 
 _logcumsumexp_out.stub = logcumsumexp_out
@@ -50688,21 +45321,7 @@ _msort_out = declare(
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _msort_out.table[ARRAYS]
-        except KeyError:
-            return _msort_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _msort_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _msort_out.call(self, out)
-    return kernel(self, out)
+    return _msort_out.call(self, out)
 
 
 _msort_out.stub = msort_out
@@ -50719,21 +45338,7 @@ _median_out = declare(
 
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _median_out.table[ARRAYS]
-        except KeyError:
-            return _median_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _median_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _median_out.call(self, out)
-    return kernel(self, out)
+    return _median_out.call(self, out)
 
 
 _median_out.stub = median_out
@@ -50750,21 +45355,7 @@ _nanmedian_out = declare(
 
 # nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanmedian_out.table[ARRAYS]
-        except KeyError:
-            return _nanmedian_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanmedian_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanmedian_out.call(self, out)
-    return kernel(self, out)
+    return _nanmedian_out.call(self, out)
 
 
 _nanmedian_out.stub = nanmedian_out
@@ -50806,21 +45397,7 @@ def quantile_scalar_out(
         keepdim = _quantile_scalar_out.convert(3, keepdim)
     if type(interpolation) is not str:
         interpolation = _quantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
+    return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
 
 
 _quantile_scalar_out.stub = quantile_scalar_out
@@ -50862,21 +45439,7 @@ def nanquantile_scalar_out(
         keepdim = _nanquantile_scalar_out.convert(3, keepdim)
     if type(interpolation) is not str:
         interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
+    return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
 
 
 _nanquantile_scalar_out.stub = nanquantile_scalar_out
@@ -50912,21 +45475,7 @@ def _unique_out(
         sorted = __unique_out.convert(1, sorted)
     if type(return_inverse) is not bool:
         return_inverse = __unique_out.convert(2, return_inverse)
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = __unique_out.table[ARRAYS]
-        except KeyError:
-            return __unique_out.call(self, sorted, return_inverse, out0, out1)
-        return kernel(self, sorted, return_inverse, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique_out.call(self, sorted, return_inverse, out0, out1)
-    return kernel(self, sorted, return_inverse, out0, out1)
+    return __unique_out.call(self, sorted, return_inverse, out0, out1)
 
 
 __unique_out.stub = _unique_out
@@ -50968,27 +45517,7 @@ def _unique2_out(
         return_inverse = __unique2_out.convert(2, return_inverse)
     if type(return_counts) is not bool:
         return_counts = __unique2_out.convert(3, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __unique2_out.table[ARRAYS]
-        except KeyError:
-            return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __unique2_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
+    return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
 
 
 __unique2_out.stub = _unique2_out
@@ -51034,27 +45563,7 @@ def unique_dim_out(
         return_inverse = _unique_dim_out.convert(3, return_inverse)
     if type(return_counts) is not bool:
         return_counts = _unique_dim_out.convert(4, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_dim_out.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+    return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
 
 
 _unique_dim_out.stub = unique_dim_out
@@ -51096,27 +45605,7 @@ def unique_consecutive_out(
         return_counts = _unique_consecutive_out.convert(2, return_counts)
     if dim is not None and type(dim) is not int:
         dim = _unique_consecutive_out.convert(3, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_consecutive_out.table[ARRAYS]
-        except KeyError:
-            return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
-        return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
-    return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
+    return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
 
 
 _unique_consecutive_out.stub = unique_consecutive_out
@@ -51158,27 +45647,7 @@ def unique_dim_consecutive_out(
         return_inverse = _unique_dim_consecutive_out.convert(2, return_inverse)
     if type(return_counts) is not bool:
         return_counts = _unique_dim_consecutive_out.convert(3, return_counts)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _unique_dim_consecutive_out.table[ARRAYS]
-        except KeyError:
-            return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
-        return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
-    try:
-        keys = self.keys | out0.keys | out1.keys | out2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
-    return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
+    return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
 
 
 _unique_dim_consecutive_out.stub = unique_dim_consecutive_out
@@ -51220,29 +45689,7 @@ def searchsorted_Tensor_out(
         right = _searchsorted_Tensor_out.convert(3, right)
     if side is not None and type(side) is not str:
         side = _searchsorted_Tensor_out.convert(4, side)
-    modes = active_modes()
-    if (
-        type(sorted_sequence) is ndarray
-        and type(self) is ndarray
-        and (sorter is None or type(sorter) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _searchsorted_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _searchsorted_Tensor_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
-        return kernel(sorted_sequence, self, out_int32, right, side, sorter, out)
-    try:
-        keys = sorted_sequence.keys | self.keys | out.keys
-        if sorter is not None:
-            keys |= sorter.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _searchsorted_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _searchsorted_Tensor_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
-    return kernel(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return _searchsorted_Tensor_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 _searchsorted_Tensor_out.stub = searchsorted_Tensor_out
@@ -51286,28 +45733,7 @@ def searchsorted_Scalar_out(
         right = _searchsorted_Scalar_out.convert(3, right)
     if side is not None and type(side) is not str:
         side = _searchsorted_Scalar_out.convert(4, side)
-    modes = active_modes()
-    if (
-        type(sorted_sequence) is ndarray
-        and (sorter is None or type(sorter) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _searchsorted_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _searchsorted_Scalar_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
-        return kernel(sorted_sequence, self, out_int32, right, side, sorter, out)
-    try:
-        keys = sorted_sequence.keys | out.keys
-        if sorter is not None:
-            keys |= sorter.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _searchsorted_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _searchsorted_Scalar_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
-    return kernel(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return _searchsorted_Scalar_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 _searchsorted_Scalar_out.stub = searchsorted_Scalar_out
@@ -51342,21 +45768,7 @@ def bucketize_Tensor_out(
         out_int32 = _bucketize_Tensor_out.convert(2, out_int32)
     if type(right) is not bool:
         right = _bucketize_Tensor_out.convert(3, right)
-    modes = active_modes()
-    if type(self) is ndarray and type(boundaries) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Tensor_out.call(self, boundaries, out_int32, right, out)
-        return kernel(self, boundaries, out_int32, right, out)
-    try:
-        keys = self.keys | boundaries.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bucketize_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bucketize_Tensor_out.call(self, boundaries, out_int32, right, out)
-    return kernel(self, boundaries, out_int32, right, out)
+    return _bucketize_Tensor_out.call(self, boundaries, out_int32, right, out)
 
 
 _bucketize_Tensor_out.stub = bucketize_Tensor_out
@@ -51393,21 +45805,7 @@ def bucketize_Scalar_out(
         out_int32 = _bucketize_Scalar_out.convert(2, out_int32)
     if type(right) is not bool:
         right = _bucketize_Scalar_out.convert(3, right)
-    modes = active_modes()
-    if type(boundaries) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Scalar_out.call(self, boundaries, out_int32, right, out)
-        return kernel(self, boundaries, out_int32, right, out)
-    try:
-        keys = boundaries.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bucketize_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bucketize_Scalar_out.call(self, boundaries, out_int32, right, out)
-    return kernel(self, boundaries, out_int32, right, out)
+    return _bucketize_Scalar_out.call(self, boundaries, out_int32, right, out)
 
 
 _bucketize_Scalar_out.stub = bucketize_Scalar_out
@@ -51426,28 +45824,7 @@ _bincount_out = declare(
 def bincount_out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor:
     if type(minlength) is not int:
         minlength = _bincount_out.convert(2, minlength)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (weights is None or type(weights) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _bincount_out.table[ARRAYS]
-        except KeyError:
-            return _bincount_out.call(self, weights, minlength, out)
-        return kernel(self, weights, minlength, out)
-    try:
-        keys = self.keys | out.keys
-        if weights is not None:
-            keys |= weights.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bincount_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bincount_out.call(self, weights, minlength, out)
-    return kernel(self, weights, minlength, out)
+    return _bincount_out.call(self, weights, minlength, out)
 
 
 _bincount_out.stub = bincount_out
@@ -51470,21 +45847,7 @@ def histc_out(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *
         min = _histc_out.convert(2, min)
     if type(max) is not int and type(max) is not float:
         max = _histc_out.convert(3, max)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _histc_out.table[ARRAYS]
-        except KeyError:
-            return _histc_out.call(self, bins, min, max, out)
-        return kernel(self, bins, min, max, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _histc_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _histc_out.call(self, bins, min, max, out)
-    return kernel(self, bins, min, max, out)
+    return _histc_out.call(self, bins, min, max, out)
 
 
 _histc_out.stub = histc_out
@@ -51501,21 +45864,7 @@ _mm_out = declare(
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mm_out.table[ARRAYS]
-        except KeyError:
-            return _mm_out.call(self, mat2, out)
-        return kernel(self, mat2, out)
-    try:
-        keys = self.keys | mat2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mm_out.call(self, mat2, out)
-    return kernel(self, mat2, out)
+    return _mm_out.call(self, mat2, out)
 
 
 _mm_out.stub = mm_out
@@ -51532,21 +45881,7 @@ _bmm_out = declare(
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(mat2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bmm_out.table[ARRAYS]
-        except KeyError:
-            return _bmm_out.call(self, mat2, out)
-        return kernel(self, mat2, out)
-    try:
-        keys = self.keys | mat2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bmm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bmm_out.call(self, mat2, out)
-    return kernel(self, mat2, out)
+    return _bmm_out.call(self, mat2, out)
 
 
 _bmm_out.stub = bmm_out
@@ -51563,21 +45898,7 @@ _mv_out = declare(
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mv_out.table[ARRAYS]
-        except KeyError:
-            return _mv_out.call(self, vec, out)
-        return kernel(self, vec, out)
-    try:
-        keys = self.keys | vec.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mv_out.call(self, vec, out)
-    return kernel(self, vec, out)
+    return _mv_out.call(self, vec, out)
 
 
 _mv_out.stub = mv_out
@@ -51594,21 +45915,7 @@ _dot_out = declare(
 
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(tensor) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _dot_out.table[ARRAYS]
-        except KeyError:
-            return _dot_out.call(self, tensor, out)
-        return kernel(self, tensor, out)
-    try:
-        keys = self.keys | tensor.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _dot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _dot_out.call(self, tensor, out)
-    return kernel(self, tensor, out)
+    return _dot_out.call(self, tensor, out)
 
 
 _dot_out.stub = dot_out
@@ -51625,21 +45932,7 @@ _vdot_out = declare(
 
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _vdot_out.table[ARRAYS]
-        except KeyError:
-            return _vdot_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _vdot_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _vdot_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _vdot_out.call(self, other, out)
 
 
 _vdot_out.stub = vdot_out
@@ -51656,21 +45949,7 @@ _linalg_matmul_out = declare(
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matmul_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matmul_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _linalg_matmul_out.call(self, other, out)
 
 
 _linalg_matmul_out.stub = linalg_matmul_out
@@ -51687,21 +45966,7 @@ _ger_out = declare(
 
 # ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _ger_out.table[ARRAYS]
-        except KeyError:
-            return _ger_out.call(self, vec2, out)
-        return kernel(self, vec2, out)
-    try:
-        keys = self.keys | vec2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger_out.call(self, vec2, out)
-    return kernel(self, vec2, out)
+    return _ger_out.call(self, vec2, out)
 
 
 _ger_out.stub = ger_out
@@ -51720,21 +45985,7 @@ _matrix_power_out = declare(
 def matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _matrix_power_out.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _matrix_power_out.table[ARRAYS]
-        except KeyError:
-            return _matrix_power_out.call(self, n, out)
-        return kernel(self, n, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matrix_power_out.call(self, n, out)
-    return kernel(self, n, out)
+    return _matrix_power_out.call(self, n, out)
 
 
 _matrix_power_out.stub = matrix_power_out
@@ -51753,21 +46004,7 @@ _linalg_cross_out = declare(
 def linalg_cross_out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _linalg_cross_out.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cross_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_cross_out.call(self, other, dim, out)
-        return kernel(self, other, dim, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cross_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cross_out.call(self, other, dim, out)
-    return kernel(self, other, dim, out)
+    return _linalg_cross_out.call(self, other, dim, out)
 
 
 _linalg_cross_out.stub = linalg_cross_out
@@ -51795,27 +46032,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alp
         beta = _addmm_out.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmm_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(mat1) is ndarray
-        and type(mat2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addmm_out.table[ARRAYS]
-        except KeyError:
-            return _addmm_out.call(self, mat1, mat2, beta, alpha, out)
-        return kernel(self, mat1, mat2, beta, alpha, out)
-    try:
-        keys = self.keys | mat1.keys | mat2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addmm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addmm_out.call(self, mat1, mat2, beta, alpha, out)
-    return kernel(self, mat1, mat2, beta, alpha, out)
+    return _addmm_out.call(self, mat1, mat2, beta, alpha, out)
 
 
 _addmm_out.stub = addmm_out
@@ -51878,27 +46095,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha
         beta = _addmv_out.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addmv_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(mat) is ndarray
-        and type(vec) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addmv_out.table[ARRAYS]
-        except KeyError:
-            return _addmv_out.call(self, mat, vec, beta, alpha, out)
-        return kernel(self, mat, vec, beta, alpha, out)
-    try:
-        keys = self.keys | mat.keys | vec.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addmv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addmv_out.call(self, mat, vec, beta, alpha, out)
-    return kernel(self, mat, vec, beta, alpha, out)
+    return _addmv_out.call(self, mat, vec, beta, alpha, out)
 
 
 _addmv_out.stub = addmv_out
@@ -51969,27 +46166,7 @@ def baddbmm_out(
         beta = _baddbmm_out.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _baddbmm_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(batch1) is ndarray
-        and type(batch2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _baddbmm_out.table[ARRAYS]
-        except KeyError:
-            return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
-        return kernel(self, batch1, batch2, beta, alpha, out)
-    try:
-        keys = self.keys | batch1.keys | batch2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _baddbmm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
-    return kernel(self, batch1, batch2, beta, alpha, out)
+    return _baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
 
 
 _baddbmm_out.stub = baddbmm_out
@@ -52060,27 +46237,7 @@ def addbmm_out(
         beta = _addbmm_out.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addbmm_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(batch1) is ndarray
-        and type(batch2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addbmm_out.table[ARRAYS]
-        except KeyError:
-            return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
-        return kernel(self, batch1, batch2, beta, alpha, out)
-    try:
-        keys = self.keys | batch1.keys | batch2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addbmm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
-    return kernel(self, batch1, batch2, beta, alpha, out)
+    return _addbmm_out.call(self, batch1, batch2, beta, alpha, out)
 
 
 _addbmm_out.stub = addbmm_out
@@ -52143,27 +46300,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alph
         beta = _addr_out.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _addr_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(vec1) is ndarray
-        and type(vec2) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _addr_out.table[ARRAYS]
-        except KeyError:
-            return _addr_out.call(self, vec1, vec2, beta, alpha, out)
-        return kernel(self, vec1, vec2, beta, alpha, out)
-    try:
-        keys = self.keys | vec1.keys | vec2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _addr_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _addr_out.call(self, vec1, vec2, beta, alpha, out)
-    return kernel(self, vec1, vec2, beta, alpha, out)
+    return _addr_out.call(self, vec1, vec2, beta, alpha, out)
 
 
 _addr_out.stub = addr_out
@@ -52215,21 +46352,7 @@ _trace_out = declare(
 
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _trace_out.table[ARRAYS]
-        except KeyError:
-            return _trace_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _trace_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _trace_out.call(self, out)
-    return kernel(self, out)
+    return _trace_out.call(self, out)
 
 
 _trace_out.stub = trace_out
@@ -52246,21 +46369,7 @@ _inverse_out = declare(
 
 # inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def inverse_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _inverse_out.table[ARRAYS]
-        except KeyError:
-            return _inverse_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inverse_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inverse_out.call(self, out)
-    return kernel(self, out)
+    return _inverse_out.call(self, out)
 
 
 _inverse_out.stub = inverse_out
@@ -52299,21 +46408,7 @@ def linalg_solve_triangular_out(
         left = _linalg_solve_triangular_out.convert(3, left)
     if type(unitriangular) is not bool:
         unitriangular = _linalg_solve_triangular_out.convert(4, unitriangular)
-    modes = active_modes()
-    if type(self) is ndarray and type(B) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_solve_triangular_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
-        return kernel(self, B, upper, left, unitriangular, out)
-    try:
-        keys = self.keys | B.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_solve_triangular_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
-    return kernel(self, B, upper, left, unitriangular, out)
+    return _linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
 
 
 _linalg_solve_triangular_out.stub = linalg_solve_triangular_out
@@ -52332,21 +46427,7 @@ _cholesky_solve_out = declare(
 def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
     if type(upper) is not bool:
         upper = _cholesky_solve_out.convert(2, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(input2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_solve_out.table[ARRAYS]
-        except KeyError:
-            return _cholesky_solve_out.call(self, input2, upper, out)
-        return kernel(self, input2, upper, out)
-    try:
-        keys = self.keys | input2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_solve_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_solve_out.call(self, input2, upper, out)
-    return kernel(self, input2, upper, out)
+    return _cholesky_solve_out.call(self, input2, upper, out)
 
 
 _cholesky_solve_out.stub = cholesky_solve_out
@@ -52365,21 +46446,7 @@ _cholesky_inverse_out = declare(
 def cholesky_inverse_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
     if type(upper) is not bool:
         upper = _cholesky_inverse_out.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_inverse_out.table[ARRAYS]
-        except KeyError:
-            return _cholesky_inverse_out.call(self, upper, out)
-        return kernel(self, upper, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_inverse_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_inverse_out.call(self, upper, out)
-    return kernel(self, upper, out)
+    return _cholesky_inverse_out.call(self, upper, out)
 
 
 _cholesky_inverse_out.stub = cholesky_inverse_out
@@ -52416,27 +46483,7 @@ def linalg_lu_solve_out(
         left = _linalg_lu_solve_out.convert(3, left)
     if type(adjoint) is not bool:
         adjoint = _linalg_lu_solve_out.convert(4, adjoint)
-    modes = active_modes()
-    if (
-        type(LU) is ndarray
-        and type(pivots) is ndarray
-        and type(B) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linalg_lu_solve_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
-        return kernel(LU, pivots, B, left, adjoint, out)
-    try:
-        keys = LU.keys | pivots.keys | B.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_lu_solve_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
-    return kernel(LU, pivots, B, left, adjoint, out)
+    return _linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
 
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
@@ -52474,21 +46521,7 @@ _linalg_eigvalsh_out = declare(
 def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
     if type(UPLO) is not str:
         UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvalsh_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvalsh_out.call(self, UPLO, out)
-        return kernel(self, UPLO, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh_out.call(self, UPLO, out)
-    return kernel(self, UPLO, out)
+    return _linalg_eigvalsh_out.call(self, UPLO, out)
 
 
 _linalg_eigvalsh_out.stub = linalg_eigvalsh_out
@@ -52505,21 +46538,7 @@ _linalg_eigvals_out = declare(
 
 # linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvals_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvals_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_out.call(self, out)
-    return kernel(self, out)
+    return _linalg_eigvals_out.call(self, out)
 
 
 _linalg_eigvals_out.stub = linalg_eigvals_out
@@ -52571,31 +46590,7 @@ def linalg_pinv_atol_rtol_tensor_out(
 ) -> Tensor:
     if type(hermitian) is not bool:
         hermitian = _linalg_pinv_atol_rtol_tensor_out.convert(3, hermitian)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (atol is None or type(atol) is ndarray)
-        and (rtol is None or type(rtol) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _linalg_pinv_atol_rtol_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
-        return kernel(self, atol, rtol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if atol is not None:
-            keys |= atol.keys
-        if rtol is not None:
-            keys |= rtol.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_atol_rtol_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
-    return kernel(self, atol, rtol, hermitian, out)
+    return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
 
 
 _linalg_pinv_atol_rtol_tensor_out.stub = linalg_pinv_atol_rtol_tensor_out
@@ -52616,21 +46611,7 @@ def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool = False, *, out:
         rcond = _linalg_pinv_out.convert(1, rcond)
     if type(hermitian) is not bool:
         hermitian = _linalg_pinv_out.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_pinv_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_pinv_out.call(self, rcond, hermitian, out)
-        return kernel(self, rcond, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_pinv_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_pinv_out.call(self, rcond, hermitian, out)
-    return kernel(self, rcond, hermitian, out)
+    return _linalg_pinv_out.call(self, rcond, hermitian, out)
 
 
 _linalg_pinv_out.stub = linalg_pinv_out
@@ -52651,21 +46632,7 @@ def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool = False, *,
         tol = _linalg_matrix_rank_out.convert(1, tol)
     if type(hermitian) is not bool:
         hermitian = _linalg_matrix_rank_out.convert(2, hermitian)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_rank_out.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
-        return kernel(self, tol, hermitian, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_rank_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
-    return kernel(self, tol, hermitian, out)
+    return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
 
 
 _linalg_matrix_rank_out.stub = linalg_matrix_rank_out
@@ -52684,21 +46651,7 @@ _nuclear_norm_out = declare(
 def nuclear_norm_out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_out.convert(1, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nuclear_norm_out.table[ARRAYS]
-        except KeyError:
-            return _nuclear_norm_out.call(self, keepdim, out)
-        return kernel(self, keepdim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nuclear_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nuclear_norm_out.call(self, keepdim, out)
-    return kernel(self, keepdim, out)
+    return _nuclear_norm_out.call(self, keepdim, out)
 
 
 _nuclear_norm_out.stub = nuclear_norm_out
@@ -52715,21 +46668,7 @@ __euclidean_dist_out = declare(
 
 # _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
 def _euclidean_dist_out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __euclidean_dist_out.table[ARRAYS]
-        except KeyError:
-            return __euclidean_dist_out.call(x1, x2, out)
-        return kernel(x1, x2, out)
-    try:
-        keys = x1.keys | x2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist_out.call(x1, x2, out)
-    return kernel(x1, x2, out)
+    return __euclidean_dist_out.call(x1, x2, out)
 
 
 __euclidean_dist_out.stub = _euclidean_dist_out
@@ -52750,21 +46689,7 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
         p = __cdist_forward_out.convert(2, p)
     if compute_mode is not None and type(compute_mode) is not int:
         compute_mode = __cdist_forward_out.convert(3, compute_mode)
-    modes = active_modes()
-    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __cdist_forward_out.table[ARRAYS]
-        except KeyError:
-            return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
-        return kernel(x1, x2, p, compute_mode, out)
-    try:
-        keys = x1.keys | x2.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __cdist_forward_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
-    return kernel(x1, x2, p, compute_mode, out)
+    return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
 
 
 __cdist_forward_out.stub = _cdist_forward_out
@@ -52785,19 +46710,7 @@ def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int = 0, *, out:
         split_size = _unsafe_split_Tensor_out.convert(1, split_size)
     if type(dim) is not int:
         dim = _unsafe_split_Tensor_out.convert(2, dim)
-    if type(out) is not list:
-        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
-    modes = active_modes()
-    try:
-        keys = self.keys
-        for item in out:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
-    return kernel(self, split_size, dim, out)
+    return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
 
 
 _unsafe_split_Tensor_out.stub = unsafe_split_Tensor_out
@@ -52824,19 +46737,7 @@ def unsafe_split_with_sizes_out(
         split_sizes = _unsafe_split_with_sizes_out.convert(1, split_sizes)
     if type(dim) is not int:
         dim = _unsafe_split_with_sizes_out.convert(2, dim)
-    if type(out) is not list:
-        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
-    modes = active_modes()
-    try:
-        keys = self.keys
-        for item in out:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_with_sizes_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
-    return kernel(self, split_sizes, dim, out)
+    return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
 
 
 _unsafe_split_with_sizes_out.stub = unsafe_split_with_sizes_out
@@ -52853,21 +46754,7 @@ _alias_copy_out = declare(
 
 # alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def alias_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _alias_copy_out.table[ARRAYS]
-        except KeyError:
-            return _alias_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _alias_copy_out.call(self, out)
-    return kernel(self, out)
+    return _alias_copy_out.call(self, out)
 
 
 _alias_copy_out.stub = alias_copy_out
@@ -52904,21 +46791,7 @@ def as_strided_copy_out(
         stride = _as_strided_copy_out.convert(2, stride)
     if storage_offset is not None and type(storage_offset) is not int:
         storage_offset = _as_strided_copy_out.convert(3, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_copy_out.table[ARRAYS]
-        except KeyError:
-            return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
-        return kernel(self, size, stride, storage_offset, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
-    return kernel(self, size, stride, storage_offset, out)
+    return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
 
 
 _as_strided_copy_out.stub = as_strided_copy_out
@@ -52935,21 +46808,7 @@ _detach_copy_out = declare(
 
 # detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def detach_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _detach_copy_out.table[ARRAYS]
-        except KeyError:
-            return _detach_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _detach_copy_out.call(self, out)
-    return kernel(self, out)
+    return _detach_copy_out.call(self, out)
 
 
 _detach_copy_out.stub = detach_copy_out
@@ -52972,21 +46831,7 @@ def diagonal_copy_out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 
         dim1 = _diagonal_copy_out.convert(2, dim1)
     if type(dim2) is not int:
         dim2 = _diagonal_copy_out.convert(3, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _diagonal_copy_out.table[ARRAYS]
-        except KeyError:
-            return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
-        return kernel(self, offset, dim1, dim2, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
-    return kernel(self, offset, dim1, dim2, out)
+    return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
 
 
 _diagonal_copy_out.stub = diagonal_copy_out
@@ -53009,21 +46854,7 @@ def expand_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, implici
         size = _expand_copy_out.convert(1, size)
     if type(implicit) is not bool:
         implicit = _expand_copy_out.convert(2, implicit)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _expand_copy_out.table[ARRAYS]
-        except KeyError:
-            return _expand_copy_out.call(self, size, implicit, out)
-        return kernel(self, size, implicit, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _expand_copy_out.call(self, size, implicit, out)
-    return kernel(self, size, implicit, out)
+    return _expand_copy_out.call(self, size, implicit, out)
 
 
 _expand_copy_out.stub = expand_copy_out
@@ -53044,21 +46875,7 @@ def permute_copy_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: T
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute_copy_out.convert(1, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _permute_copy_out.table[ARRAYS]
-        except KeyError:
-            return _permute_copy_out.call(self, dims, out)
-        return kernel(self, dims, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _permute_copy_out.call(self, dims, out)
-    return kernel(self, dims, out)
+    return _permute_copy_out.call(self, dims, out)
 
 
 _permute_copy_out.stub = permute_copy_out
@@ -53079,21 +46896,7 @@ def _reshape_alias_copy_out(self: Tensor, size: Sequence[int], stride: Sequence[
         size = __reshape_alias_copy_out.convert(1, size)
     if not is_int_list(stride):
         stride = __reshape_alias_copy_out.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __reshape_alias_copy_out.table[ARRAYS]
-        except KeyError:
-            return __reshape_alias_copy_out.call(self, size, stride, out)
-        return kernel(self, size, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy_out.call(self, size, stride, out)
-    return kernel(self, size, stride, out)
+    return __reshape_alias_copy_out.call(self, size, stride, out)
 
 
 __reshape_alias_copy_out.stub = _reshape_alias_copy_out
@@ -53114,21 +46917,7 @@ def select_copy_int_out(self: Tensor, dim: int, index: int, *, out: Tensor) -> T
         dim = _select_copy_int_out.convert(1, dim)
     if type(index) is not int:
         index = _select_copy_int_out.convert(2, index)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _select_copy_int_out.table[ARRAYS]
-        except KeyError:
-            return _select_copy_int_out.call(self, dim, index, out)
-        return kernel(self, dim, index, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _select_copy_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _select_copy_int_out.call(self, dim, index, out)
-    return kernel(self, dim, index, out)
+    return _select_copy_int_out.call(self, dim, index, out)
 
 
 _select_copy_int_out.stub = select_copy_int_out
@@ -53169,21 +46958,7 @@ def slice_copy_Tensor_out(
         end = _slice_copy_Tensor_out.convert(3, end)
     if type(step) is not int:
         step = _slice_copy_Tensor_out.convert(4, step)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _slice_copy_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
-        return kernel(self, dim, start, end, step, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slice_copy_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
-    return kernel(self, dim, start, end, step, out)
+    return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
 
 
 _slice_copy_Tensor_out.stub = slice_copy_Tensor_out
@@ -53200,21 +46975,7 @@ _squeeze_copy_out = declare(
 
 # squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_out.call(self, out)
-    return kernel(self, out)
+    return _squeeze_copy_out.call(self, out)
 
 
 _squeeze_copy_out.stub = squeeze_copy_out
@@ -53233,21 +46994,7 @@ _squeeze_copy_dim_out = declare(
 def squeeze_copy_dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _squeeze_copy_dim_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_dim_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_dim_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_dim_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_dim_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _squeeze_copy_dim_out.call(self, dim, out)
 
 
 _squeeze_copy_dim_out.stub = squeeze_copy_dim_out
@@ -53268,21 +47015,7 @@ def squeeze_copy_dims_out(self: Tensor, dim: Sequence[int] | int, *more: int, ou
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_copy_dims_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _squeeze_copy_dims_out.table[ARRAYS]
-        except KeyError:
-            return _squeeze_copy_dims_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _squeeze_copy_dims_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _squeeze_copy_dims_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _squeeze_copy_dims_out.call(self, dim, out)
 
 
 _squeeze_copy_dims_out.stub = squeeze_copy_dims_out
@@ -53299,21 +47032,7 @@ _t_copy_out = declare(
 
 # t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def t_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _t_copy_out.table[ARRAYS]
-        except KeyError:
-            return _t_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _t_copy_out.call(self, out)
-    return kernel(self, out)
+    return _t_copy_out.call(self, out)
 
 
 _t_copy_out.stub = t_copy_out
@@ -53334,21 +47053,7 @@ def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, *, out: Tensor) -
         dim0 = _transpose_copy_int_out.convert(1, dim0)
     if type(dim1) is not int:
         dim1 = _transpose_copy_int_out.convert(2, dim1)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _transpose_copy_int_out.table[ARRAYS]
-        except KeyError:
-            return _transpose_copy_int_out.call(self, dim0, dim1, out)
-        return kernel(self, dim0, dim1, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _transpose_copy_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _transpose_copy_int_out.call(self, dim0, dim1, out)
-    return kernel(self, dim0, dim1, out)
+    return _transpose_copy_int_out.call(self, dim0, dim1, out)
 
 
 _transpose_copy_int_out.stub = transpose_copy_int_out
@@ -53371,21 +47076,7 @@ def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, *, out: 
         size = _unfold_copy_out.convert(2, size)
     if type(step) is not int:
         step = _unfold_copy_out.convert(3, step)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _unfold_copy_out.table[ARRAYS]
-        except KeyError:
-            return _unfold_copy_out.call(self, dimension, size, step, out)
-        return kernel(self, dimension, size, step, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unfold_copy_out.call(self, dimension, size, step, out)
-    return kernel(self, dimension, size, step, out)
+    return _unfold_copy_out.call(self, dimension, size, step, out)
 
 
 _unfold_copy_out.stub = unfold_copy_out
@@ -53404,21 +47095,7 @@ _unsqueeze_copy_out = declare(
 def unsqueeze_copy_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _unsqueeze_copy_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _unsqueeze_copy_out.table[ARRAYS]
-        except KeyError:
-            return _unsqueeze_copy_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _unsqueeze_copy_out.call(self, dim, out)
 
 
 _unsqueeze_copy_out.stub = unsqueeze_copy_out
@@ -53435,21 +47112,7 @@ _view_as_complex_copy_out = declare(
 
 # view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_complex_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_as_complex_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_as_complex_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy_out.call(self, out)
-    return kernel(self, out)
+    return _view_as_complex_copy_out.call(self, out)
 
 
 _view_as_complex_copy_out.stub = view_as_complex_copy_out
@@ -53466,21 +47129,7 @@ _view_as_real_copy_out = declare(
 
 # view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_real_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_as_real_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_as_real_copy_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy_out.call(self, out)
-    return kernel(self, out)
+    return _view_as_real_copy_out.call(self, out)
 
 
 _view_as_real_copy_out.stub = view_as_real_copy_out
@@ -53501,21 +47150,7 @@ def view_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tens
         size = [size, *more]
     if not is_int_list(size):
         size = _view_copy_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_copy_out.table[ARRAYS]
-        except KeyError:
-            return _view_copy_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_copy_out.call(self, size, out)
-    return kernel(self, size, out)
+    return _view_copy_out.call(self, size, out)
 
 
 _view_copy_out.stub = view_copy_out
@@ -53533,21 +47168,7 @@ _view_copy_dtype_out = declare(
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
     dtype = _view_copy_dtype_out.convert(1, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _view_copy_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _view_copy_dtype_out.call(self, dtype, out)
-        return kernel(self, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_copy_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_copy_dtype_out.call(self, dtype, out)
-    return kernel(self, dtype, out)
+    return _view_copy_dtype_out.call(self, dtype, out)
 
 
 _view_copy_dtype_out.stub = view_copy_dtype_out
@@ -53568,21 +47189,7 @@ def flip_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _flip_out.convert(1, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _flip_out.table[ARRAYS]
-        except KeyError:
-            return _flip_out.call(self, dims, out)
-        return kernel(self, dims, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _flip_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _flip_out.call(self, dims, out)
-    return kernel(self, dims, out)
+    return _flip_out.call(self, dims, out)
 
 
 _flip_out.stub = flip_out
@@ -53603,21 +47210,7 @@ def roll_out(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | in
         shifts = [shifts] if type(shifts) is int else _roll_out.convert(1, shifts)
     if not is_int_list(dims):
         dims = [dims] if type(dims) is int else _roll_out.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _roll_out.table[ARRAYS]
-        except KeyError:
-            return _roll_out.call(self, shifts, dims, out)
-        return kernel(self, shifts, dims, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _roll_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _roll_out.call(self, shifts, dims, out)
-    return kernel(self, shifts, dims, out)
+    return _roll_out.call(self, shifts, dims, out)
 
 
 _roll_out.stub = roll_out
@@ -53638,21 +47231,7 @@ def rot90_out(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Te
         k = _rot90_out.convert(1, k)
     if not is_int_list(dims):
         dims = _rot90_out.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rot90_out.table[ARRAYS]
-        except KeyError:
-            return _rot90_out.call(self, k, dims, out)
-        return kernel(self, k, dims, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rot90_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rot90_out.call(self, k, dims, out)
-    return kernel(self, k, dims, out)
+    return _rot90_out.call(self, k, dims, out)
 
 
 _rot90_out.stub = rot90_out
@@ -53671,21 +47250,7 @@ _channel_shuffle_out = declare(
 def channel_shuffle_out(self: Tensor, groups: int, *, out: Tensor) -> Tensor:
     if type(groups) is not int:
         groups = _channel_shuffle_out.convert(1, groups)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _channel_shuffle_out.table[ARRAYS]
-        except KeyError:
-            return _channel_shuffle_out.call(self, groups, out)
-        return kernel(self, groups, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _channel_shuffle_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _channel_shuffle_out.call(self, groups, out)
-    return kernel(self, groups, out)
+    return _channel_shuffle_out.call(self, groups, out)
 
 
 _channel_shuffle_out.stub = channel_shuffle_out
@@ -53704,21 +47269,7 @@ _pixel_shuffle_out = declare(
 def pixel_shuffle_out(self: Tensor, upscale_factor: int, *, out: Tensor) -> Tensor:
     if type(upscale_factor) is not int:
         upscale_factor = _pixel_shuffle_out.convert(1, upscale_factor)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _pixel_shuffle_out.table[ARRAYS]
-        except KeyError:
-            return _pixel_shuffle_out.call(self, upscale_factor, out)
-        return kernel(self, upscale_factor, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pixel_shuffle_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pixel_shuffle_out.call(self, upscale_factor, out)
-    return kernel(self, upscale_factor, out)
+    return _pixel_shuffle_out.call(self, upscale_factor, out)
 
 
 _pixel_shuffle_out.stub = pixel_shuffle_out
@@ -53737,21 +47288,7 @@ _pixel_unshuffle_out = declare(
 def pixel_unshuffle_out(self: Tensor, downscale_factor: int, *, out: Tensor) -> Tensor:
     if type(downscale_factor) is not int:
         downscale_factor = _pixel_unshuffle_out.convert(1, downscale_factor)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _pixel_unshuffle_out.table[ARRAYS]
-        except KeyError:
-            return _pixel_unshuffle_out.call(self, downscale_factor, out)
-        return kernel(self, downscale_factor, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pixel_unshuffle_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pixel_unshuffle_out.call(self, downscale_factor, out)
-    return kernel(self, downscale_factor, out)
+    return _pixel_unshuffle_out.call(self, downscale_factor, out)
 
 
 _pixel_unshuffle_out.stub = pixel_unshuffle_out
@@ -53774,21 +47311,7 @@ def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, *, out: Ten
         start = _narrow_copy_out.convert(2, start)
     if type(length) is not int:
         length = _narrow_copy_out.convert(3, length)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _narrow_copy_out.table[ARRAYS]
-        except KeyError:
-            return _narrow_copy_out.call(self, dim, start, length, out)
-        return kernel(self, dim, start, length, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _narrow_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _narrow_copy_out.call(self, dim, start, length, out)
-    return kernel(self, dim, start, length, out)
+    return _narrow_copy_out.call(self, dim, start, length, out)
 
 
 _narrow_copy_out.stub = narrow_copy_out
@@ -53809,21 +47332,7 @@ def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tens
         repeats = [repeats, *more]
     if not is_int_list(repeats):
         repeats = _repeat_out.convert(1, repeats)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _repeat_out.table[ARRAYS]
-        except KeyError:
-            return _repeat_out.call(self, repeats, out)
-        return kernel(self, repeats, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _repeat_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _repeat_out.call(self, repeats, out)
-    return kernel(self, repeats, out)
+    return _repeat_out.call(self, repeats, out)
 
 
 _repeat_out.stub = repeat_out
@@ -53842,21 +47351,7 @@ _repeat_interleave_Tensor_out = declare(
 def repeat_interleave_Tensor_out(repeats: Tensor, *, output_size: int | None = None, out: Tensor) -> Tensor:
     if output_size is not None and type(output_size) is not int:
         output_size = _repeat_interleave_Tensor_out.convert(1, output_size)
-    modes = active_modes()
-    if type(repeats) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _repeat_interleave_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
-        return kernel(repeats, output_size, out)
-    try:
-        keys = repeats.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _repeat_interleave_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
-    return kernel(repeats, output_size, out)
+    return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
 
 
 _repeat_interleave_Tensor_out.stub = repeat_interleave_Tensor_out
@@ -53873,19 +47368,7 @@ _block_diag_out = declare(
 
 # block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def block_diag_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-    if type(tensors) is not list:
-        return _block_diag_out.call(tensors, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _block_diag_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _block_diag_out.call(tensors, out)
-    return kernel(tensors, out)
+    return _block_diag_out.call(tensors, out)
 
 
 _block_diag_out.stub = block_diag_out
@@ -53908,21 +47391,7 @@ def diag_embed_out(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1
         dim1 = _diag_embed_out.convert(2, dim1)
     if type(dim2) is not int:
         dim2 = _diag_embed_out.convert(3, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _diag_embed_out.table[ARRAYS]
-        except KeyError:
-            return _diag_embed_out.call(self, offset, dim1, dim2, out)
-        return kernel(self, offset, dim1, dim2, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diag_embed_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diag_embed_out.call(self, offset, dim1, dim2, out)
-    return kernel(self, offset, dim1, dim2, out)
+    return _diag_embed_out.call(self, offset, dim1, dim2, out)
 
 
 _diag_embed_out.stub = diag_embed_out
@@ -53966,21 +47435,7 @@ def slice_scatter_out(
         end = _slice_scatter_out.convert(4, end)
     if type(step) is not int:
         step = _slice_scatter_out.convert(5, step)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _slice_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _slice_scatter_out.call(self, src, dim, start, end, step, out)
-        return kernel(self, src, dim, start, end, step, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slice_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slice_scatter_out.call(self, src, dim, start, end, step, out)
-    return kernel(self, src, dim, start, end, step, out)
+    return _slice_scatter_out.call(self, src, dim, start, end, step, out)
 
 
 _slice_scatter_out.stub = slice_scatter_out
@@ -54001,21 +47456,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, *, out: 
         dim = _select_scatter_out.convert(2, dim)
     if type(index) is not int:
         index = _select_scatter_out.convert(3, index)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _select_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _select_scatter_out.call(self, src, dim, index, out)
-        return kernel(self, src, dim, index, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _select_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _select_scatter_out.call(self, src, dim, index, out)
-    return kernel(self, src, dim, index, out)
+    return _select_scatter_out.call(self, src, dim, index, out)
 
 
 _select_scatter_out.stub = select_scatter_out
@@ -54053,21 +47494,7 @@ def diagonal_scatter_out(
         dim1 = _diagonal_scatter_out.convert(3, dim1)
     if type(dim2) is not int:
         dim2 = _diagonal_scatter_out.convert(4, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _diagonal_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _diagonal_scatter_out.call(self, src, offset, dim1, dim2, out)
-        return kernel(self, src, offset, dim1, dim2, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diagonal_scatter_out.call(self, src, offset, dim1, dim2, out)
-    return kernel(self, src, offset, dim1, dim2, out)
+    return _diagonal_scatter_out.call(self, src, offset, dim1, dim2, out)
 
 
 _diagonal_scatter_out.stub = diagonal_scatter_out
@@ -54107,21 +47534,7 @@ def as_strided_scatter_out(
         stride = _as_strided_scatter_out.convert(3, stride)
     if storage_offset is not None and type(storage_offset) is not int:
         storage_offset = _as_strided_scatter_out.convert(4, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
-        return kernel(self, src, size, stride, storage_offset, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
-    return kernel(self, src, size, stride, storage_offset, out)
+    return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
 
 
 _as_strided_scatter_out.stub = as_strided_scatter_out
@@ -54142,21 +47555,7 @@ def constant_pad_nd_out(self: Tensor, pad: Sequence[int], value: Scalar = 0, *, 
         pad = _constant_pad_nd_out.convert(1, pad)
     if type(value) is not int and type(value) is not float:
         value = _constant_pad_nd_out.convert(2, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _constant_pad_nd_out.table[ARRAYS]
-        except KeyError:
-            return _constant_pad_nd_out.call(self, pad, value, out)
-        return kernel(self, pad, value, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _constant_pad_nd_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _constant_pad_nd_out.call(self, pad, value, out)
-    return kernel(self, pad, value, out)
+    return _constant_pad_nd_out.call(self, pad, value, out)
 
 
 _constant_pad_nd_out.stub = constant_pad_nd_out
@@ -54175,21 +47574,7 @@ _reflection_pad1d_out = declare(
 def reflection_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _reflection_pad1d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _reflection_pad1d_out.table[ARRAYS]
-        except KeyError:
-            return _reflection_pad1d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _reflection_pad1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _reflection_pad1d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _reflection_pad1d_out.call(self, padding, out)
 
 
 _reflection_pad1d_out.stub = reflection_pad1d_out
@@ -54208,21 +47593,7 @@ _reflection_pad2d_out = declare(
 def reflection_pad2d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = _reflection_pad2d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _reflection_pad2d_out.table[ARRAYS]
-        except KeyError:
-            return _reflection_pad2d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _reflection_pad2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _reflection_pad2d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _reflection_pad2d_out.call(self, padding, out)
 
 
 _reflection_pad2d_out.stub = reflection_pad2d_out
@@ -54241,21 +47612,7 @@ _reflection_pad3d_out = declare(
 def reflection_pad3d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = _reflection_pad3d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _reflection_pad3d_out.table[ARRAYS]
-        except KeyError:
-            return _reflection_pad3d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _reflection_pad3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _reflection_pad3d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _reflection_pad3d_out.call(self, padding, out)
 
 
 _reflection_pad3d_out.stub = reflection_pad3d_out
@@ -54274,21 +47631,7 @@ _replication_pad1d_out = declare(
 def replication_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _replication_pad1d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _replication_pad1d_out.table[ARRAYS]
-        except KeyError:
-            return _replication_pad1d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _replication_pad1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _replication_pad1d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _replication_pad1d_out.call(self, padding, out)
 
 
 _replication_pad1d_out.stub = replication_pad1d_out
@@ -54307,21 +47650,7 @@ _replication_pad2d_out = declare(
 def replication_pad2d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = _replication_pad2d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _replication_pad2d_out.table[ARRAYS]
-        except KeyError:
-            return _replication_pad2d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _replication_pad2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _replication_pad2d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _replication_pad2d_out.call(self, padding, out)
 
 
 _replication_pad2d_out.stub = replication_pad2d_out
@@ -54340,21 +47669,7 @@ _replication_pad3d_out = declare(
 def replication_pad3d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
         padding = _replication_pad3d_out.convert(1, padding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _replication_pad3d_out.table[ARRAYS]
-        except KeyError:
-            return _replication_pad3d_out.call(self, padding, out)
-        return kernel(self, padding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _replication_pad3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _replication_pad3d_out.call(self, padding, out)
-    return kernel(self, padding, out)
+    return _replication_pad3d_out.call(self, padding, out)
 
 
 _replication_pad3d_out.stub = replication_pad3d_out
@@ -54373,19 +47688,7 @@ _cat_out = declare(
 def cat_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cat_out.convert(1, dim)
-    if type(tensors) is not list:
-        return _cat_out.call(tensors, dim, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cat_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cat_out.call(tensors, dim, out)
-    return kernel(tensors, dim, out)
+    return _cat_out.call(tensors, dim, out)
 
 
 _cat_out.stub = cat_out
@@ -54404,19 +47707,7 @@ _stack_out = declare(
 def stack_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _stack_out.convert(1, dim)
-    if type(tensors) is not list:
-        return _stack_out.call(tensors, dim, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _stack_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _stack_out.call(tensors, dim, out)
-    return kernel(tensors, dim, out)
+    return _stack_out.call(tensors, dim, out)
 
 
 _stack_out.stub = stack_out
@@ -54433,20 +47724,7 @@ _index_Tensor_out = declare(
 
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 def index_Tensor_out(self: Tensor, indices: Sequence[Tensor | None], *, out: Tensor) -> Tensor:
-    if type(indices) is not list:
-        return _index_Tensor_out.call(self, indices, out)
-    modes = active_modes()
-    try:
-        keys = self.keys | out.keys
-        for item in indices:
-            if item is not None:
-                keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_Tensor_out.call(self, indices, out)
-    return kernel(self, indices, out)
+    return _index_Tensor_out.call(self, indices, out)
 
 
 _index_Tensor_out.stub = index_Tensor_out
@@ -54478,20 +47756,7 @@ def index_put_out(
 ) -> Tensor:
     if type(accumulate) is not bool:
         accumulate = _index_put_out.convert(3, accumulate)
-    if type(indices) is not list:
-        return _index_put_out.call(self, indices, values, accumulate, out)
-    modes = active_modes()
-    try:
-        keys = self.keys | values.keys | out.keys
-        for item in indices:
-            if item is not None:
-                keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_put_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_put_out.call(self, indices, values, accumulate, out)
-    return kernel(self, indices, values, accumulate, out)
+    return _index_put_out.call(self, indices, values, accumulate, out)
 
 
 _index_put_out.stub = index_put_out
@@ -54541,21 +47806,7 @@ _index_select_out = declare(
 def index_select_out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _index_select_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _index_select_out.table[ARRAYS]
-        except KeyError:
-            return _index_select_out.call(self, dim, index, out)
-        return kernel(self, dim, index, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_select_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_select_out.call(self, dim, index, out)
-    return kernel(self, dim, index, out)
+    return _index_select_out.call(self, dim, index, out)
 
 
 _index_select_out.stub = index_select_out
@@ -54576,21 +47827,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fal
         dim = _gather_out.convert(1, dim)
     if type(sparse_grad) is not bool:
         sparse_grad = _gather_out.convert(3, sparse_grad)
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _gather_out.table[ARRAYS]
-        except KeyError:
-            return _gather_out.call(self, dim, index, sparse_grad, out)
-        return kernel(self, dim, index, sparse_grad, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _gather_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _gather_out.call(self, dim, index, sparse_grad, out)
-    return kernel(self, dim, index, sparse_grad, out)
+    return _gather_out.call(self, dim, index, sparse_grad, out)
 
 
 _gather_out.stub = gather_out
@@ -54607,21 +47844,7 @@ _take_out = declare(
 
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
 def take_out(self: Tensor, index: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _take_out.table[ARRAYS]
-        except KeyError:
-            return _take_out.call(self, index, out)
-        return kernel(self, index, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _take_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _take_out.call(self, index, out)
-    return kernel(self, index, out)
+    return _take_out.call(self, index, out)
 
 
 _take_out.stub = take_out
@@ -54640,27 +47863,7 @@ _put_out = declare(
 def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor) -> Tensor:
     if type(accumulate) is not bool:
         accumulate = _put_out.convert(3, accumulate)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(source) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _put_out.table[ARRAYS]
-        except KeyError:
-            return _put_out.call(self, index, source, accumulate, out)
-        return kernel(self, index, source, accumulate, out)
-    try:
-        keys = self.keys | index.keys | source.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _put_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _put_out.call(self, index, source, accumulate, out)
-    return kernel(self, index, source, accumulate, out)
+    return _put_out.call(self, index, source, accumulate, out)
 
 
 _put_out.stub = put_out
@@ -54711,27 +47914,7 @@ _scatter_src_out = declare(
 def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _scatter_src_out.convert(1, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(src) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _scatter_src_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_src_out.call(self, dim, index, src, out)
-        return kernel(self, dim, index, src, out)
-    try:
-        keys = self.keys | index.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_src_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_src_out.call(self, dim, index, src, out)
-    return kernel(self, dim, index, src, out)
+    return _scatter_src_out.call(self, dim, index, src, out)
 
 
 _scatter_src_out.stub = scatter_src_out
@@ -54784,21 +47967,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, o
         dim = _scatter_value_out.convert(1, dim)
     if type(value) is not int and type(value) is not float:
         value = _scatter_value_out.convert(3, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _scatter_value_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_value_out.call(self, dim, index, value, out)
-        return kernel(self, dim, index, value, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_value_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_value_out.call(self, dim, index, value, out)
-    return kernel(self, dim, index, value, out)
+    return _scatter_value_out.call(self, dim, index, value, out)
 
 
 _scatter_value_out.stub = scatter_value_out
@@ -54853,27 +48022,7 @@ def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, re
         dim = _scatter_reduce_out.convert(1, dim)
     if type(reduce) is not str:
         reduce = _scatter_reduce_out.convert(4, reduce)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(src) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _scatter_reduce_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_reduce_out.call(self, dim, index, src, reduce, out)
-        return kernel(self, dim, index, src, reduce, out)
-    try:
-        keys = self.keys | index.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_reduce_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_reduce_out.call(self, dim, index, src, reduce, out)
-    return kernel(self, dim, index, src, reduce, out)
+    return _scatter_reduce_out.call(self, dim, index, src, reduce, out)
 
 
 _scatter_reduce_out.stub = scatter_reduce_out
@@ -54947,21 +48096,7 @@ def scatter_value_reduce_out(
         value = _scatter_value_reduce_out.convert(3, value)
     if type(reduce) is not str:
         reduce = _scatter_value_reduce_out.convert(4, reduce)
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _scatter_value_reduce_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
-        return kernel(self, dim, index, value, reduce, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_value_reduce_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
-    return kernel(self, dim, index, value, reduce, out)
+    return _scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
 
 
 _scatter_value_reduce_out.stub = scatter_value_reduce_out
@@ -55017,27 +48152,7 @@ _scatter_add_out = declare(
 def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _scatter_add_out.convert(1, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(src) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _scatter_add_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_add_out.call(self, dim, index, src, out)
-        return kernel(self, dim, index, src, out)
-    try:
-        keys = self.keys | index.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_add_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_add_out.call(self, dim, index, src, out)
-    return kernel(self, dim, index, src, out)
+    return _scatter_add_out.call(self, dim, index, src, out)
 
 
 _scatter_add_out.stub = scatter_add_out
@@ -55111,27 +48226,7 @@ def scatter_reduce_two_out(
         reduce = _scatter_reduce_two_out.convert(4, reduce)
     if type(include_self) is not bool:
         include_self = _scatter_reduce_two_out.convert(5, include_self)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(src) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _scatter_reduce_two_out.table[ARRAYS]
-        except KeyError:
-            return _scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
-        return kernel(self, dim, index, src, reduce, include_self, out)
-    try:
-        keys = self.keys | index.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scatter_reduce_two_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
-    return kernel(self, dim, index, src, reduce, include_self, out)
+    return _scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
 
 
 _scatter_reduce_two_out.stub = scatter_reduce_two_out
@@ -55212,27 +48307,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alph
         dim = _index_add_out.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _index_add_out.convert(4, alpha)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(source) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _index_add_out.table[ARRAYS]
-        except KeyError:
-            return _index_add_out.call(self, dim, index, source, alpha, out)
-        return kernel(self, dim, index, source, alpha, out)
-    try:
-        keys = self.keys | index.keys | source.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_add_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_add_out.call(self, dim, index, source, alpha, out)
-    return kernel(self, dim, index, source, alpha, out)
+    return _index_add_out.call(self, dim, index, source, alpha, out)
 
 
 _index_add_out.stub = index_add_out
@@ -55309,27 +48384,7 @@ def index_reduce_out(
         reduce = _index_reduce_out.convert(4, reduce)
     if type(include_self) is not bool:
         include_self = _index_reduce_out.convert(5, include_self)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(source) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _index_reduce_out.table[ARRAYS]
-        except KeyError:
-            return _index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
-        return kernel(self, dim, index, source, reduce, include_self, out)
-    try:
-        keys = self.keys | index.keys | source.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_reduce_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
-    return kernel(self, dim, index, source, reduce, include_self, out)
+    return _index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
 
 
 _index_reduce_out.stub = index_reduce_out
@@ -55401,27 +48456,7 @@ _index_copy_out = declare(
 def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _index_copy_out.convert(1, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(source) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _index_copy_out.table[ARRAYS]
-        except KeyError:
-            return _index_copy_out.call(self, dim, index, source, out)
-        return kernel(self, dim, index, source, out)
-    try:
-        keys = self.keys | index.keys | source.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_copy_out.call(self, dim, index, source, out)
-    return kernel(self, dim, index, source, out)
+    return _index_copy_out.call(self, dim, index, source, out)
 
 
 _index_copy_out.stub = index_copy_out
@@ -55474,21 +48509,7 @@ def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scal
         dim = _index_fill_int_Scalar_out.convert(1, dim)
     if type(value) is not int and type(value) is not float:
         value = _index_fill_int_Scalar_out.convert(3, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _index_fill_int_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Scalar_out.call(self, dim, index, value, out)
-        return kernel(self, dim, index, value, out)
-    try:
-        keys = self.keys | index.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_fill_int_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_fill_int_Scalar_out.call(self, dim, index, value, out)
-    return kernel(self, dim, index, value, out)
+    return _index_fill_int_Scalar_out.call(self, dim, index, value, out)
 
 
 _index_fill_int_Scalar_out.stub = index_fill_int_Scalar_out
@@ -55541,27 +48562,7 @@ _index_fill_int_Tensor_out = declare(
 def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _index_fill_int_Tensor_out.convert(1, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(index) is ndarray
-        and type(value) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _index_fill_int_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Tensor_out.call(self, dim, index, value, out)
-        return kernel(self, dim, index, value, out)
-    try:
-        keys = self.keys | index.keys | value.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _index_fill_int_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _index_fill_int_Tensor_out.call(self, dim, index, value, out)
-    return kernel(self, dim, index, value, out)
+    return _index_fill_int_Tensor_out.call(self, dim, index, value, out)
 
 
 _index_fill_int_Tensor_out.stub = index_fill_int_Tensor_out
@@ -55610,27 +48611,7 @@ _masked_scatter_out = declare(
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
 def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(mask) is ndarray
-        and type(source) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _masked_scatter_out.table[ARRAYS]
-        except KeyError:
-            return _masked_scatter_out.call(self, mask, source, out)
-        return kernel(self, mask, source, out)
-    try:
-        keys = self.keys | mask.keys | source.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_scatter_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_scatter_out.call(self, mask, source, out)
-    return kernel(self, mask, source, out)
+    return _masked_scatter_out.call(self, mask, source, out)
 
 
 _masked_scatter_out.stub = masked_scatter_out
@@ -55679,21 +48660,7 @@ _masked_fill_Scalar_out = declare(
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _masked_fill_Scalar_out.convert(2, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _masked_fill_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _masked_fill_Scalar_out.call(self, mask, value, out)
-        return kernel(self, mask, value, out)
-    try:
-        keys = self.keys | mask.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_fill_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_fill_Scalar_out.call(self, mask, value, out)
-    return kernel(self, mask, value, out)
+    return _masked_fill_Scalar_out.call(self, mask, value, out)
 
 
 _masked_fill_Scalar_out.stub = masked_fill_Scalar_out
@@ -55742,27 +48709,7 @@ _masked_fill_Tensor_out = declare(
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(mask) is ndarray
-        and type(value) is ndarray
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _masked_fill_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _masked_fill_Tensor_out.call(self, mask, value, out)
-        return kernel(self, mask, value, out)
-    try:
-        keys = self.keys | mask.keys | value.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_fill_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_fill_Tensor_out.call(self, mask, value, out)
-    return kernel(self, mask, value, out)
+    return _masked_fill_Tensor_out.call(self, mask, value, out)
 
 
 _masked_fill_Tensor_out.stub = masked_fill_Tensor_out
@@ -55811,21 +48758,7 @@ _tril_out = declare(
 def tril_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _tril_out.convert(1, diagonal)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tril_out.table[ARRAYS]
-        except KeyError:
-            return _tril_out.call(self, diagonal, out)
-        return kernel(self, diagonal, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tril_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tril_out.call(self, diagonal, out)
-    return kernel(self, diagonal, out)
+    return _tril_out.call(self, diagonal, out)
 
 
 _tril_out.stub = tril_out
@@ -55876,21 +48809,7 @@ _triu_out = declare(
 def triu_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
     if type(diagonal) is not int:
         diagonal = _triu_out.convert(1, diagonal)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _triu_out.table[ARRAYS]
-        except KeyError:
-            return _triu_out.call(self, diagonal, out)
-        return kernel(self, diagonal, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _triu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _triu_out.call(self, diagonal, out)
-    return kernel(self, diagonal, out)
+    return _triu_out.call(self, diagonal, out)
 
 
 _triu_out.stub = triu_out
@@ -55943,21 +48862,7 @@ def _softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) ->
         dim = __softmax_out.convert(1, dim)
     if type(half_to_float) is not bool:
         half_to_float = __softmax_out.convert(2, half_to_float)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __softmax_out.table[ARRAYS]
-        except KeyError:
-            return __softmax_out.call(self, dim, half_to_float, out)
-        return kernel(self, dim, half_to_float, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __softmax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __softmax_out.call(self, dim, half_to_float, out)
-    return kernel(self, dim, half_to_float, out)
+    return __softmax_out.call(self, dim, half_to_float, out)
 
 
 __softmax_out.stub = _softmax_out
@@ -55978,21 +48883,7 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
         dim = __log_softmax_out.convert(1, dim)
     if type(half_to_float) is not bool:
         half_to_float = __log_softmax_out.convert(2, half_to_float)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __log_softmax_out.table[ARRAYS]
-        except KeyError:
-            return __log_softmax_out.call(self, dim, half_to_float, out)
-        return kernel(self, dim, half_to_float, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __log_softmax_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __log_softmax_out.call(self, dim, half_to_float, out)
-    return kernel(self, dim, half_to_float, out)
+    return __log_softmax_out.call(self, dim, half_to_float, out)
 
 
 __log_softmax_out.stub = _log_softmax_out
@@ -56013,21 +48904,7 @@ def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, o
         dim = _softmax_int_out.convert(1, dim)
     if dtype is not None:
         dtype = _softmax_int_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _softmax_int_out.table[ARRAYS]
-        except KeyError:
-            return _softmax_int_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softmax_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softmax_int_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
+    return _softmax_int_out.call(self, dim, dtype, out)
 
 
 _softmax_int_out.stub = softmax_int_out
@@ -56048,21 +48925,7 @@ def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, 
         dim = _log_softmax_int_out.convert(1, dim)
     if dtype is not None:
         dtype = _log_softmax_int_out.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_softmax_int_out.table[ARRAYS]
-        except KeyError:
-            return _log_softmax_int_out.call(self, dim, dtype, out)
-        return kernel(self, dim, dtype, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_softmax_int_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_softmax_int_out.call(self, dim, dtype, out)
-    return kernel(self, dim, dtype, out)
+    return _log_softmax_int_out.call(self, dim, dtype, out)
 
 
 _log_softmax_int_out.stub = log_softmax_int_out
@@ -56102,21 +48965,7 @@ def embedding_out(
         scale_grad_by_freq = _embedding_out.convert(3, scale_grad_by_freq)
     if type(sparse) is not bool:
         sparse = _embedding_out.convert(4, sparse)
-    modes = active_modes()
-    if type(weight) is ndarray and type(indices) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _embedding_out.table[ARRAYS]
-        except KeyError:
-            return _embedding_out.call(weight, indices, padding_idx, scale_grad_by_freq, sparse, out)
-        return kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse, out)
-    try:
-        keys = weight.keys | indices.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _embedding_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _embedding_out.call(weight, indices, padding_idx, scale_grad_by_freq, sparse, out)
-    return kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse, out)
+    return _embedding_out.call(weight, indices, padding_idx, scale_grad_by_freq, sparse, out)
 
 
 _embedding_out.stub = embedding_out
@@ -56137,21 +48986,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
         max_norm = _embedding_renorm_out.convert(2, max_norm)
     if type(norm_type) is not float:
         norm_type = _embedding_renorm_out.convert(3, norm_type)
-    modes = active_modes()
-    if type(self) is ndarray and type(indices) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _embedding_renorm_out.table[ARRAYS]
-        except KeyError:
-            return _embedding_renorm_out.call(self, indices, max_norm, norm_type, out)
-        return kernel(self, indices, max_norm, norm_type, out)
-    try:
-        keys = self.keys | indices.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _embedding_renorm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _embedding_renorm_out.call(self, indices, max_norm, norm_type, out)
-    return kernel(self, indices, max_norm, norm_type, out)
+    return _embedding_renorm_out.call(self, indices, max_norm, norm_type, out)
 
 
 _embedding_renorm_out.stub = embedding_renorm_out
@@ -56214,21 +49049,7 @@ def native_dropout_out(
         p = _native_dropout_out.convert(1, p)
     if train is not None and type(train) is not bool:
         train = _native_dropout_out.convert(2, train)
-    modes = active_modes()
-    if type(input) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = _native_dropout_out.table[ARRAYS]
-        except KeyError:
-            return _native_dropout_out.call(input, p, train, out0, out1)
-        return kernel(input, p, train, out0, out1)
-    try:
-        keys = input.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_dropout_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_dropout_out.call(input, p, train, out0, out1)
-    return kernel(input, p, train, out0, out1)
+    return _native_dropout_out.call(input, p, train, out0, out1)
 
 
 _native_dropout_out.stub = native_dropout_out
@@ -56270,33 +49091,7 @@ def native_layer_norm_out(
         normalized_shape = _native_layer_norm_out.convert(1, normalized_shape)
     if type(eps) is not float:
         eps = _native_layer_norm_out.convert(4, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _native_layer_norm_out.table[ARRAYS]
-        except KeyError:
-            return _native_layer_norm_out.call(input, normalized_shape, weight, bias, eps, out0, out1, out2)
-        return kernel(input, normalized_shape, weight, bias, eps, out0, out1, out2)
-    try:
-        keys = input.keys | out0.keys | out1.keys | out2.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_layer_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_layer_norm_out.call(input, normalized_shape, weight, bias, eps, out0, out1, out2)
-    return kernel(input, normalized_shape, weight, bias, eps, out0, out1, out2)
+    return _native_layer_norm_out.call(input, normalized_shape, weight, bias, eps, out0, out1, out2)
 
 
 _native_layer_norm_out.stub = native_layer_norm_out
@@ -56350,33 +49145,7 @@ def native_group_norm_out(
         group = _native_group_norm_out.convert(6, group)
     if type(eps) is not float:
         eps = _native_group_norm_out.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _native_group_norm_out.table[ARRAYS]
-        except KeyError:
-            return _native_group_norm_out.call(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
-        return kernel(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
-    try:
-        keys = input.keys | out0.keys | out1.keys | out2.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_group_norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_group_norm_out.call(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
-    return kernel(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
+    return _native_group_norm_out.call(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2)
 
 
 _native_group_norm_out.stub = native_group_norm_out
@@ -56423,57 +49192,18 @@ def _native_batch_norm_legit_no_training_out(
         momentum = __native_batch_norm_legit_no_training_out.convert(5, momentum)
     if type(eps) is not float:
         eps = __native_batch_norm_legit_no_training_out.convert(6, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_no_training_out.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_no_training_out.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                momentum,
-                eps,
-                out0,
-                out1,
-                out2,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys | out0.keys | out1.keys | out2.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training_out.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            momentum,
-            eps,
-            out0,
-            out1,
-            out2,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
+    return __native_batch_norm_legit_no_training_out.call(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        momentum,
+        eps,
+        out0,
+        out1,
+        out2,
+    )
 
 
 __native_batch_norm_legit_no_training_out.stub = _native_batch_norm_legit_no_training_out
@@ -56490,21 +49220,7 @@ _silu_out = declare(
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _silu_out.table[ARRAYS]
-        except KeyError:
-            return _silu_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _silu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _silu_out.call(self, out)
-    return kernel(self, out)
+    return _silu_out.call(self, out)
 
 
 _silu_out.stub = silu_out
@@ -56551,21 +49267,7 @@ _mish_out = declare(
 
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def mish_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mish_out.table[ARRAYS]
-        except KeyError:
-            return _mish_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mish_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mish_out.call(self, out)
-    return kernel(self, out)
+    return _mish_out.call(self, out)
 
 
 _mish_out.stub = mish_out
@@ -56624,21 +49326,7 @@ def elu_out(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Sca
         scale = _elu_out.convert(2, scale)
     if type(input_scale) is not int and type(input_scale) is not float:
         input_scale = _elu_out.convert(3, input_scale)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _elu_out.table[ARRAYS]
-        except KeyError:
-            return _elu_out.call(self, alpha, scale, input_scale, out)
-        return kernel(self, alpha, scale, input_scale, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _elu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _elu_out.call(self, alpha, scale, input_scale, out)
-    return kernel(self, alpha, scale, input_scale, out)
+    return _elu_out.call(self, alpha, scale, input_scale, out)
 
 
 _elu_out.stub = elu_out
@@ -56693,21 +49381,7 @@ _celu_out = declare(
 def celu_out(self: Tensor, alpha: Scalar = 1.0, *, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _celu_out.convert(1, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _celu_out.table[ARRAYS]
-        except KeyError:
-            return _celu_out.call(self, alpha, out)
-        return kernel(self, alpha, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _celu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _celu_out.call(self, alpha, out)
-    return kernel(self, alpha, out)
+    return _celu_out.call(self, alpha, out)
 
 
 _celu_out.stub = celu_out
@@ -56758,21 +49432,7 @@ _leaky_relu_out = declare(
 def leaky_relu_out(self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor) -> Tensor:
     if type(negative_slope) is not int and type(negative_slope) is not float:
         negative_slope = _leaky_relu_out.convert(1, negative_slope)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _leaky_relu_out.table[ARRAYS]
-        except KeyError:
-            return _leaky_relu_out.call(self, negative_slope, out)
-        return kernel(self, negative_slope, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _leaky_relu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _leaky_relu_out.call(self, negative_slope, out)
-    return kernel(self, negative_slope, out)
+    return _leaky_relu_out.call(self, negative_slope, out)
 
 
 _leaky_relu_out.stub = leaky_relu_out
@@ -56825,21 +49485,7 @@ def softplus_out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out:
         beta = _softplus_out.convert(1, beta)
     if type(threshold) is not int and type(threshold) is not float:
         threshold = _softplus_out.convert(2, threshold)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _softplus_out.table[ARRAYS]
-        except KeyError:
-            return _softplus_out.call(self, beta, threshold, out)
-        return kernel(self, beta, threshold, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softplus_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softplus_out.call(self, beta, threshold, out)
-    return kernel(self, beta, threshold, out)
+    return _softplus_out.call(self, beta, threshold, out)
 
 
 _softplus_out.stub = softplus_out
@@ -56856,21 +49502,7 @@ _log_sigmoid_out = declare(
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_out.call(self, out)
-    return kernel(self, out)
+    return _log_sigmoid_out.call(self, out)
 
 
 _log_sigmoid_out.stub = log_sigmoid_out
@@ -56891,21 +49523,7 @@ def hardtanh_out(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out
         min_val = _hardtanh_out.convert(1, min_val)
     if type(max_val) is not int and type(max_val) is not float:
         max_val = _hardtanh_out.convert(2, max_val)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _hardtanh_out.table[ARRAYS]
-        except KeyError:
-            return _hardtanh_out.call(self, min_val, max_val, out)
-        return kernel(self, min_val, max_val, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hardtanh_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hardtanh_out.call(self, min_val, max_val, out)
-    return kernel(self, min_val, max_val, out)
+    return _hardtanh_out.call(self, min_val, max_val, out)
 
 
 _hardtanh_out.stub = hardtanh_out
@@ -56956,21 +49574,7 @@ _hardsigmoid_out = declare(
 
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardsigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _hardsigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _hardsigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hardsigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hardsigmoid_out.call(self, out)
-    return kernel(self, out)
+    return _hardsigmoid_out.call(self, out)
 
 
 _hardsigmoid_out.stub = hardsigmoid_out
@@ -57017,21 +49621,7 @@ _hardswish_out = declare(
 
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardswish_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _hardswish_out.table[ARRAYS]
-        except KeyError:
-            return _hardswish_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hardswish_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hardswish_out.call(self, out)
-    return kernel(self, out)
+    return _hardswish_out.call(self, out)
 
 
 _hardswish_out.stub = hardswish_out
@@ -57080,21 +49670,7 @@ _hardshrink_out = declare(
 def hardshrink_out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _hardshrink_out.convert(1, lambd)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _hardshrink_out.table[ARRAYS]
-        except KeyError:
-            return _hardshrink_out.call(self, lambd, out)
-        return kernel(self, lambd, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hardshrink_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hardshrink_out.call(self, lambd, out)
-    return kernel(self, lambd, out)
+    return _hardshrink_out.call(self, lambd, out)
 
 
 _hardshrink_out.stub = hardshrink_out
@@ -57113,21 +49689,7 @@ _softshrink_out = declare(
 def softshrink_out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _softshrink_out.convert(1, lambd)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _softshrink_out.table[ARRAYS]
-        except KeyError:
-            return _softshrink_out.call(self, lambd, out)
-        return kernel(self, lambd, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softshrink_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softshrink_out.call(self, lambd, out)
-    return kernel(self, lambd, out)
+    return _softshrink_out.call(self, lambd, out)
 
 
 _softshrink_out.stub = softshrink_out
@@ -57148,21 +49710,7 @@ def threshold_out(self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor
         threshold = _threshold_out.convert(1, threshold)
     if type(value) is not int and type(value) is not float:
         value = _threshold_out.convert(2, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _threshold_out.table[ARRAYS]
-        except KeyError:
-            return _threshold_out.call(self, threshold, value, out)
-        return kernel(self, threshold, value, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _threshold_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _threshold_out.call(self, threshold, value, out)
-    return kernel(self, threshold, value, out)
+    return _threshold_out.call(self, threshold, value, out)
 
 
 _threshold_out.stub = threshold_out
@@ -57215,21 +49763,7 @@ _glu_out = declare(
 def glu_out(self: Tensor, dim: int = -1, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _glu_out.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _glu_out.table[ARRAYS]
-        except KeyError:
-            return _glu_out.call(self, dim, out)
-        return kernel(self, dim, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _glu_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _glu_out.call(self, dim, out)
-    return kernel(self, dim, out)
+    return _glu_out.call(self, dim, out)
 
 
 _glu_out.stub = glu_out
@@ -57248,21 +49782,7 @@ _mse_loss_out = declare(
 def mse_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
     if type(reduction) is not int:
         reduction = _mse_loss_out.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _mse_loss_out.table[ARRAYS]
-        except KeyError:
-            return _mse_loss_out.call(self, target, reduction, out)
-        return kernel(self, target, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mse_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mse_loss_out.call(self, target, reduction, out)
-    return kernel(self, target, reduction, out)
+    return _mse_loss_out.call(self, target, reduction, out)
 
 
 _mse_loss_out.stub = mse_loss_out
@@ -57283,21 +49803,7 @@ def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int = 1, beta: f
         reduction = _smooth_l1_loss_out.convert(2, reduction)
     if type(beta) is not float:
         beta = _smooth_l1_loss_out.convert(3, beta)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _smooth_l1_loss_out.table[ARRAYS]
-        except KeyError:
-            return _smooth_l1_loss_out.call(self, target, reduction, beta, out)
-        return kernel(self, target, reduction, beta, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _smooth_l1_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _smooth_l1_loss_out.call(self, target, reduction, beta, out)
-    return kernel(self, target, reduction, beta, out)
+    return _smooth_l1_loss_out.call(self, target, reduction, beta, out)
 
 
 _smooth_l1_loss_out.stub = smooth_l1_loss_out
@@ -57318,21 +49824,7 @@ def huber_loss_out(self: Tensor, target: Tensor, reduction: int = 1, delta: floa
         reduction = _huber_loss_out.convert(2, reduction)
     if type(delta) is not float:
         delta = _huber_loss_out.convert(3, delta)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _huber_loss_out.table[ARRAYS]
-        except KeyError:
-            return _huber_loss_out.call(self, target, reduction, delta, out)
-        return kernel(self, target, reduction, delta, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _huber_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _huber_loss_out.call(self, target, reduction, delta, out)
-    return kernel(self, target, reduction, delta, out)
+    return _huber_loss_out.call(self, target, reduction, delta, out)
 
 
 _huber_loss_out.stub = huber_loss_out
@@ -57359,29 +49851,7 @@ def binary_cross_entropy_out(
 ) -> Tensor:
     if type(reduction) is not int:
         reduction = _binary_cross_entropy_out.convert(3, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _binary_cross_entropy_out.table[ARRAYS]
-        except KeyError:
-            return _binary_cross_entropy_out.call(self, target, weight, reduction, out)
-        return kernel(self, target, weight, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_out.call(self, target, weight, reduction, out)
-    return kernel(self, target, weight, reduction, out)
+    return _binary_cross_entropy_out.call(self, target, weight, reduction, out)
 
 
 _binary_cross_entropy_out.stub = binary_cross_entropy_out
@@ -57417,32 +49887,7 @@ def binary_cross_entropy_with_logits_out(
 ) -> Tensor:
     if type(reduction) is not int:
         reduction = _binary_cross_entropy_with_logits_out.convert(4, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (pos_weight is None or type(pos_weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _binary_cross_entropy_with_logits_out.table[ARRAYS]
-        except KeyError:
-            return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
-        return kernel(self, target, weight, pos_weight, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if pos_weight is not None:
-            keys |= pos_weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
-    return kernel(self, target, weight, pos_weight, reduction, out)
+    return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
 
 
 _binary_cross_entropy_with_logits_out.stub = binary_cross_entropy_with_logits_out
@@ -57461,21 +49906,7 @@ _soft_margin_loss_out = declare(
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
     if type(reduction) is not int:
         reduction = _soft_margin_loss_out.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _soft_margin_loss_out.table[ARRAYS]
-        except KeyError:
-            return _soft_margin_loss_out.call(self, target, reduction, out)
-        return kernel(self, target, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss_out.call(self, target, reduction, out)
-    return kernel(self, target, reduction, out)
+    return _soft_margin_loss_out.call(self, target, reduction, out)
 
 
 _soft_margin_loss_out.stub = soft_margin_loss_out
@@ -57513,29 +49944,7 @@ def nll_loss_out(
         reduction = _nll_loss_out.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_out.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss_out.table[ARRAYS]
-        except KeyError:
-            return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
-        return kernel(self, target, weight, reduction, ignore_index, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
-    return kernel(self, target, weight, reduction, ignore_index, out)
+    return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
 
 
 _nll_loss_out.stub = nll_loss_out
@@ -57573,29 +49982,7 @@ def nll_loss2d_out(
         reduction = _nll_loss2d_out.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_out.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss2d_out.table[ARRAYS]
-        except KeyError:
-            return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
-        return kernel(self, target, weight, reduction, ignore_index, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
-    return kernel(self, target, weight, reduction, ignore_index, out)
+    return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
 
 
 _nll_loss2d_out.stub = nll_loss2d_out
@@ -57637,29 +50024,7 @@ def multi_margin_loss_out(
         margin = _multi_margin_loss_out.convert(3, margin)
     if type(reduction) is not int:
         reduction = _multi_margin_loss_out.convert(5, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _multi_margin_loss_out.table[ARRAYS]
-        except KeyError:
-            return _multi_margin_loss_out.call(self, target, p, margin, weight, reduction, out)
-        return kernel(self, target, p, margin, weight, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multi_margin_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multi_margin_loss_out.call(self, target, p, margin, weight, reduction, out)
-    return kernel(self, target, p, margin, weight, reduction, out)
+    return _multi_margin_loss_out.call(self, target, p, margin, weight, reduction, out)
 
 
 _multi_margin_loss_out.stub = multi_margin_loss_out
@@ -57678,21 +50043,7 @@ _multilabel_margin_loss_out = declare(
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
     if type(reduction) is not int:
         reduction = _multilabel_margin_loss_out.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _multilabel_margin_loss_out.table[ARRAYS]
-        except KeyError:
-            return _multilabel_margin_loss_out.call(self, target, reduction, out)
-        return kernel(self, target, reduction, out)
-    try:
-        keys = self.keys | target.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_out.call(self, target, reduction, out)
-    return kernel(self, target, reduction, out)
+    return _multilabel_margin_loss_out.call(self, target, reduction, out)
 
 
 _multilabel_margin_loss_out.stub = multilabel_margin_loss_out
@@ -57746,51 +50097,18 @@ def convolution_out(
         output_padding = _convolution_out_.convert(7, output_padding)
     if type(groups) is not int:
         groups = _convolution_out_.convert(8, groups)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and type(weight) is ndarray
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _convolution_out_.table[ARRAYS]
-        except KeyError:
-            return _convolution_out_.call(
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                out,
-            )
-        return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out)
-    try:
-        keys = input.keys | weight.keys | out.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _convolution_out_.call(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            out,
-        )
-    return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out)
+    return _convolution_out_.call(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        out,
+    )
 
 
 _convolution_out_.stub = convolution_out
@@ -57862,74 +50180,7 @@ def _convolution_out(
         cudnn_enabled = __convolution_out.convert(11, cudnn_enabled)
     if type(allow_tf32) is not bool:
         allow_tf32 = __convolution_out.convert(12, allow_tf32)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and type(weight) is ndarray
-        and (bias is None or type(bias) is ndarray)
-        and type(out) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __convolution_out.table[ARRAYS]
-        except KeyError:
-            return __convolution_out.call(
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-                out,
-            )
-        return kernel(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-            out,
-        )
-    try:
-        keys = input.keys | weight.keys | out.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __convolution_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __convolution_out.call(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-            out,
-        )
-    return kernel(
+    return __convolution_out.call(
         input,
         weight,
         bias,
@@ -57986,21 +50237,7 @@ def im2col_out(
         padding = [padding, padding] if type(padding) is int else _im2col_out.convert(3, padding)
     if not is_int_list(stride):
         stride = [stride, stride] if type(stride) is int else _im2col_out.convert(4, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _im2col_out.table[ARRAYS]
-        except KeyError:
-            return _im2col_out.call(self, kernel_size, dilation, padding, stride, out)
-        return kernel(self, kernel_size, dilation, padding, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _im2col_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _im2col_out.call(self, kernel_size, dilation, padding, stride, out)
-    return kernel(self, kernel_size, dilation, padding, stride, out)
+    return _im2col_out.call(self, kernel_size, dilation, padding, stride, out)
 
 
 _im2col_out.stub = im2col_out
@@ -58046,21 +50283,7 @@ def col2im_out(
         padding = [padding, padding] if type(padding) is int else _col2im_out.convert(4, padding)
     if not is_int_list(stride):
         stride = [stride, stride] if type(stride) is int else _col2im_out.convert(5, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _col2im_out.table[ARRAYS]
-        except KeyError:
-            return _col2im_out.call(self, output_size, kernel_size, dilation, padding, stride, out)
-        return kernel(self, output_size, kernel_size, dilation, padding, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _col2im_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _col2im_out.call(self, output_size, kernel_size, dilation, padding, stride, out)
-    return kernel(self, output_size, kernel_size, dilation, padding, stride, out)
+    return _col2im_out.call(self, output_size, kernel_size, dilation, padding, stride, out)
 
 
 _col2im_out.stub = col2im_out
@@ -58110,39 +50333,7 @@ def avg_pool2d_out(
         count_include_pad = _avg_pool2d_out.convert(5, count_include_pad)
     if divisor_override is not None and type(divisor_override) is not int:
         divisor_override = _avg_pool2d_out.convert(6, divisor_override)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool2d_out.table[ARRAYS]
-        except KeyError:
-            return _avg_pool2d_out.call(
-                self,
-                kernel_size,
-                stride,
-                padding,
-                ceil_mode,
-                count_include_pad,
-                divisor_override,
-                out,
-            )
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool2d_out.call(
-            self,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-            out,
-        )
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+    return _avg_pool2d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 
 
 _avg_pool2d_out.stub = avg_pool2d_out
@@ -58192,39 +50383,7 @@ def avg_pool3d_out(
         count_include_pad = _avg_pool3d_out.convert(5, count_include_pad)
     if divisor_override is not None and type(divisor_override) is not int:
         divisor_override = _avg_pool3d_out.convert(6, divisor_override)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool3d_out.table[ARRAYS]
-        except KeyError:
-            return _avg_pool3d_out.call(
-                self,
-                kernel_size,
-                stride,
-                padding,
-                ceil_mode,
-                count_include_pad,
-                divisor_override,
-                out,
-            )
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool3d_out.call(
-            self,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-            out,
-        )
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+    return _avg_pool3d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 
 
 _avg_pool3d_out.stub = avg_pool3d_out
@@ -58243,21 +50402,7 @@ __adaptive_avg_pool2d_out = declare(
 def _adaptive_avg_pool2d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool2d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __adaptive_avg_pool2d_out.table[ARRAYS]
-        except KeyError:
-            return __adaptive_avg_pool2d_out.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __adaptive_avg_pool2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __adaptive_avg_pool2d_out.call(self, output_size, out)
-    return kernel(self, output_size, out)
+    return __adaptive_avg_pool2d_out.call(self, output_size, out)
 
 
 __adaptive_avg_pool2d_out.stub = _adaptive_avg_pool2d_out
@@ -58276,21 +50421,7 @@ __adaptive_avg_pool3d_out = declare(
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool3d_out.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __adaptive_avg_pool3d_out.table[ARRAYS]
-        except KeyError:
-            return __adaptive_avg_pool3d_out.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __adaptive_avg_pool3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __adaptive_avg_pool3d_out.call(self, output_size, out)
-    return kernel(self, output_size, out)
+    return __adaptive_avg_pool3d_out.call(self, output_size, out)
 
 
 __adaptive_avg_pool3d_out.stub = _adaptive_avg_pool3d_out
@@ -58309,21 +50440,7 @@ _adaptive_avg_pool2d_out_ = declare(
 def adaptive_avg_pool2d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
         output_size = _adaptive_avg_pool2d_out_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool2d_out_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool2d_out_.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_out_.call(self, output_size, out)
-    return kernel(self, output_size, out)
+    return _adaptive_avg_pool2d_out_.call(self, output_size, out)
 
 
 _adaptive_avg_pool2d_out_.stub = adaptive_avg_pool2d_out
@@ -58342,21 +50459,7 @@ _adaptive_avg_pool3d_out_ = declare(
 def adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
         output_size = _adaptive_avg_pool3d_out_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool3d_out_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool3d_out_.call(self, output_size, out)
-        return kernel(self, output_size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_out_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_out_.call(self, output_size, out)
-    return kernel(self, output_size, out)
+    return _adaptive_avg_pool3d_out_.call(self, output_size, out)
 
 
 _adaptive_avg_pool3d_out_.stub = adaptive_avg_pool3d_out
@@ -58383,21 +50486,7 @@ def upsample_nearest1d_out(
         output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_out.convert(2, scales)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_nearest1d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_nearest1d_out.call(self, output_size, scales, out)
-        return kernel(self, output_size, scales, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_nearest1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_nearest1d_out.call(self, output_size, scales, out)
-    return kernel(self, output_size, scales, out)
+    return _upsample_nearest1d_out.call(self, output_size, scales, out)
 
 
 _upsample_nearest1d_out.stub = upsample_nearest1d_out
@@ -58434,21 +50523,7 @@ def upsample_nearest2d_out(
         scales_h = _upsample_nearest2d_out.convert(2, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = _upsample_nearest2d_out.convert(3, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_nearest2d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, out)
-        return kernel(self, output_size, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_nearest2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, out)
-    return kernel(self, output_size, scales_h, scales_w, out)
+    return _upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, out)
 
 
 _upsample_nearest2d_out.stub = upsample_nearest2d_out
@@ -58490,21 +50565,7 @@ def upsample_nearest3d_out(
         scales_h = _upsample_nearest3d_out.convert(3, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = _upsample_nearest3d_out.convert(4, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_nearest3d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
-        return kernel(self, output_size, scales_d, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_nearest3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
-    return kernel(self, output_size, scales_d, scales_h, scales_w, out)
+    return _upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
 
 
 _upsample_nearest3d_out.stub = upsample_nearest3d_out
@@ -58531,21 +50592,7 @@ def _upsample_nearest_exact1d_out(
         output_size = __upsample_nearest_exact1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = __upsample_nearest_exact1d_out.convert(2, scales)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __upsample_nearest_exact1d_out.table[ARRAYS]
-        except KeyError:
-            return __upsample_nearest_exact1d_out.call(self, output_size, scales, out)
-        return kernel(self, output_size, scales, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __upsample_nearest_exact1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __upsample_nearest_exact1d_out.call(self, output_size, scales, out)
-    return kernel(self, output_size, scales, out)
+    return __upsample_nearest_exact1d_out.call(self, output_size, scales, out)
 
 
 __upsample_nearest_exact1d_out.stub = _upsample_nearest_exact1d_out
@@ -58582,21 +50629,7 @@ def _upsample_nearest_exact2d_out(
         scales_h = __upsample_nearest_exact2d_out.convert(2, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = __upsample_nearest_exact2d_out.convert(3, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __upsample_nearest_exact2d_out.table[ARRAYS]
-        except KeyError:
-            return __upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, out)
-        return kernel(self, output_size, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __upsample_nearest_exact2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, out)
-    return kernel(self, output_size, scales_h, scales_w, out)
+    return __upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, out)
 
 
 __upsample_nearest_exact2d_out.stub = _upsample_nearest_exact2d_out
@@ -58638,21 +50671,7 @@ def _upsample_nearest_exact3d_out(
         scales_h = __upsample_nearest_exact3d_out.convert(3, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = __upsample_nearest_exact3d_out.convert(4, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __upsample_nearest_exact3d_out.table[ARRAYS]
-        except KeyError:
-            return __upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
-        return kernel(self, output_size, scales_d, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __upsample_nearest_exact3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
-    return kernel(self, output_size, scales_d, scales_h, scales_w, out)
+    return __upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
 
 
 __upsample_nearest_exact3d_out.stub = _upsample_nearest_exact3d_out
@@ -58689,21 +50708,7 @@ def upsample_linear1d_out(
         align_corners = _upsample_linear1d_out.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
         scales = _upsample_linear1d_out.convert(3, scales)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_linear1d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_linear1d_out.call(self, output_size, align_corners, scales, out)
-        return kernel(self, output_size, align_corners, scales, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_linear1d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_linear1d_out.call(self, output_size, align_corners, scales, out)
-    return kernel(self, output_size, align_corners, scales, out)
+    return _upsample_linear1d_out.call(self, output_size, align_corners, scales, out)
 
 
 _upsample_linear1d_out.stub = upsample_linear1d_out
@@ -58745,21 +50750,7 @@ def upsample_bilinear2d_out(
         scales_h = _upsample_bilinear2d_out.convert(3, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = _upsample_bilinear2d_out.convert(4, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_bilinear2d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
-        return kernel(self, output_size, align_corners, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_bilinear2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
-    return kernel(self, output_size, align_corners, scales_h, scales_w, out)
+    return _upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
 
 
 _upsample_bilinear2d_out.stub = upsample_bilinear2d_out
@@ -58805,21 +50796,7 @@ def upsample_trilinear3d_out(
         scales_h = _upsample_trilinear3d_out.convert(4, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = _upsample_trilinear3d_out.convert(5, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_trilinear3d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_trilinear3d_out.call(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
-        return kernel(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_trilinear3d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_trilinear3d_out.call(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
-    return kernel(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
+    return _upsample_trilinear3d_out.call(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
 
 
 _upsample_trilinear3d_out.stub = upsample_trilinear3d_out
@@ -58861,21 +50838,7 @@ def upsample_bicubic2d_out(
         scales_h = _upsample_bicubic2d_out.convert(3, scales_h)
     if scales_w is not None and type(scales_w) is not float:
         scales_w = _upsample_bicubic2d_out.convert(4, scales_w)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _upsample_bicubic2d_out.table[ARRAYS]
-        except KeyError:
-            return _upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
-        return kernel(self, output_size, align_corners, scales_h, scales_w, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _upsample_bicubic2d_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
-    return kernel(self, output_size, align_corners, scales_h, scales_w, out)
+    return _upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
 
 
 _upsample_bicubic2d_out.stub = upsample_bicubic2d_out
@@ -58894,21 +50857,7 @@ _scalar_tensor_out = declare(
 def scalar_tensor_out(s: Scalar, *, out: Tensor) -> Tensor:
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_out.convert(0, s)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _scalar_tensor_out.table[ARRAYS]
-        except KeyError:
-            return _scalar_tensor_out.call(s, out)
-        return kernel(s, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor_out.call(s, out)
-    return kernel(s, out)
+    return _scalar_tensor_out.call(s, out)
 
 
 _scalar_tensor_out.stub = scalar_tensor_out
@@ -58927,21 +50876,7 @@ _linspace_Tensor_Tensor_out = declare(
 def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor_out.convert(2, steps)
-    modes = active_modes()
-    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = start.keys | end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
+    return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
 
 
 _linspace_Tensor_Tensor_out.stub = linspace_Tensor_Tensor_out
@@ -58962,21 +50897,7 @@ def linspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: T
         end = _linspace_Tensor_Scalar_out.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar_out.convert(2, steps)
-    modes = active_modes()
-    if type(start) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = start.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
+    return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
 
 
 _linspace_Tensor_Scalar_out.stub = linspace_Tensor_Scalar_out
@@ -58997,21 +50918,7 @@ def linspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: T
         start = _linspace_Scalar_Tensor_out.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor_out.convert(2, steps)
-    modes = active_modes()
-    if type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _linspace_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
-        return kernel(start, end, steps, out)
-    try:
-        keys = end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linspace_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
-    return kernel(start, end, steps, out)
+    return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
 
 
 _linspace_Scalar_Tensor_out.stub = linspace_Scalar_Tensor_out
@@ -59032,21 +50939,7 @@ def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: flo
         steps = _logspace_Tensor_Tensor_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor_out.convert(3, base)
-    modes = active_modes()
-    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Tensor_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = start.keys | end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Tensor_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
+    return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
 
 
 _logspace_Tensor_Tensor_out.stub = logspace_Tensor_Tensor_out
@@ -59069,21 +50962,7 @@ def logspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: flo
         steps = _logspace_Tensor_Scalar_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar_out.convert(3, base)
-    modes = active_modes()
-    if type(start) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Tensor_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = start.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Tensor_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
+    return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
 
 
 _logspace_Tensor_Scalar_out.stub = logspace_Tensor_Scalar_out
@@ -59106,21 +50985,7 @@ def logspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: flo
         steps = _logspace_Scalar_Tensor_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor_out.convert(3, base)
-    modes = active_modes()
-    if type(end) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _logspace_Scalar_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
-        return kernel(start, end, steps, base, out)
-    try:
-        keys = end.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _logspace_Scalar_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
-    return kernel(start, end, steps, base, out)
+    return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
 
 
 _logspace_Scalar_Tensor_out.stub = logspace_Scalar_Tensor_out
@@ -59141,21 +51006,7 @@ def empty_permuted_out(size: Sequence[int], physical_layout: Sequence[int], *, o
         size = _empty_permuted_out.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_out.convert(1, physical_layout)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _empty_permuted_out.table[ARRAYS]
-        except KeyError:
-            return _empty_permuted_out.call(size, physical_layout, out)
-        return kernel(size, physical_layout, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_permuted_out.call(size, physical_layout, out)
-    return kernel(size, physical_layout, out)
+    return _empty_permuted_out.call(size, physical_layout, out)
 
 
 _empty_permuted_out.stub = empty_permuted_out
@@ -59182,21 +51033,7 @@ def full_like_out(
         fill_value = _full_like_out.convert(1, fill_value)
     if memory_format is not None:
         memory_format = _full_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _full_like_out.table[ARRAYS]
-        except KeyError:
-            return _full_like_out.call(self, fill_value, memory_format, out)
-        return kernel(self, fill_value, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_like_out.call(self, fill_value, memory_format, out)
-    return kernel(self, fill_value, memory_format, out)
+    return _full_like_out.call(self, fill_value, memory_format, out)
 
 
 _full_like_out.stub = full_like_out
@@ -59215,21 +51052,7 @@ _rand_like_out = declare(
 def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _rand_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _rand_like_out.call(self, memory_format, out)
 
 
 _rand_like_out.stub = rand_like_out
@@ -59248,21 +51071,7 @@ _randn_like_out = declare(
 def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _randn_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _randn_like_out.call(self, memory_format, out)
 
 
 _randn_like_out.stub = randn_like_out
@@ -59290,21 +51099,7 @@ def rand_like_generator_out(
         generator = _rand_like_generator_out.convert(1, generator)
     if memory_format is not None:
         memory_format = _rand_like_generator_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_generator_out.call(self, generator, memory_format, out)
-        return kernel(self, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_generator_out.call(self, generator, memory_format, out)
-    return kernel(self, generator, memory_format, out)
+    return _rand_like_generator_out.call(self, generator, memory_format, out)
 
 
 _rand_like_generator_out.stub = rand_like_generator_out
@@ -59332,21 +51127,7 @@ def randn_like_generator_out(
         generator = _randn_like_generator_out.convert(1, generator)
     if memory_format is not None:
         memory_format = _randn_like_generator_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_generator_out.call(self, generator, memory_format, out)
-        return kernel(self, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_generator_out.call(self, generator, memory_format, out)
-    return kernel(self, generator, memory_format, out)
+    return _randn_like_generator_out.call(self, generator, memory_format, out)
 
 
 _randn_like_generator_out.stub = randn_like_generator_out
@@ -59367,21 +51148,7 @@ def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | N
         high = _randint_like_out.convert(1, high)
     if memory_format is not None:
         memory_format = _randint_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_out.call(self, high, memory_format, out)
-        return kernel(self, high, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_out.call(self, high, memory_format, out)
-    return kernel(self, high, memory_format, out)
+    return _randint_like_out.call(self, high, memory_format, out)
 
 
 _randint_like_out.stub = randint_like_out
@@ -59406,21 +51173,7 @@ def randint_like_Tensor_out(
 ) -> Tensor:
     if memory_format is not None:
         memory_format = _randint_like_Tensor_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_Tensor_out.call(self, high, memory_format, out)
-        return kernel(self, high, memory_format, out)
-    try:
-        keys = self.keys | high.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_Tensor_out.call(self, high, memory_format, out)
-    return kernel(self, high, memory_format, out)
+    return _randint_like_Tensor_out.call(self, high, memory_format, out)
 
 
 _randint_like_Tensor_out.stub = randint_like_Tensor_out
@@ -59457,21 +51210,7 @@ def randint_like_low_dtype_out(
         high = _randint_like_low_dtype_out.convert(2, high)
     if memory_format is not None:
         memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_low_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
-        return kernel(self, low, high, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_low_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
-    return kernel(self, low, high, memory_format, out)
+    return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
 
 
 _randint_like_low_dtype_out.stub = randint_like_low_dtype_out
@@ -59509,21 +51248,7 @@ def randint_like_generator_out(
         generator = _randint_like_generator_out.convert(2, generator)
     if memory_format is not None:
         memory_format = _randint_like_generator_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_generator_out.call(self, high, generator, memory_format, out)
-        return kernel(self, high, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_generator_out.call(self, high, generator, memory_format, out)
-    return kernel(self, high, generator, memory_format, out)
+    return _randint_like_generator_out.call(self, high, generator, memory_format, out)
 
 
 _randint_like_generator_out.stub = randint_like_generator_out
@@ -59559,21 +51284,7 @@ def randint_like_Tensor_generator_out(
         generator = _randint_like_Tensor_generator_out.convert(2, generator)
     if memory_format is not None:
         memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_Tensor_generator_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
-        return kernel(self, high, generator, memory_format, out)
-    try:
-        keys = self.keys | high.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_Tensor_generator_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
-    return kernel(self, high, generator, memory_format, out)
+    return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
 
 
 _randint_like_Tensor_generator_out.stub = randint_like_Tensor_generator_out
@@ -59615,21 +51326,7 @@ def randint_like_low_generator_dtype_out(
         generator = _randint_like_low_generator_dtype_out.convert(3, generator)
     if memory_format is not None:
         memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randint_like_low_generator_dtype_out.table[ARRAYS]
-        except KeyError:
-            return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
-        return kernel(self, low, high, generator, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randint_like_low_generator_dtype_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
-    return kernel(self, low, high, generator, memory_format, out)
+    return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
 
 
 _randint_like_low_generator_dtype_out.stub = randint_like_low_generator_dtype_out
@@ -59650,21 +51347,7 @@ def new_empty_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tens
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_out.table[ARRAYS]
-        except KeyError:
-            return _new_empty_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_out.call(self, size, out)
-    return kernel(self, size, out)
+    return _new_empty_out.call(self, size, out)
 
 
 _new_empty_out.stub = new_empty_out
@@ -59685,21 +51368,7 @@ def new_empty_strided_out(self: Tensor, size: Sequence[int], stride: Sequence[in
         size = _new_empty_strided_out.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_out.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_strided_out.table[ARRAYS]
-        except KeyError:
-            return _new_empty_strided_out.call(self, size, stride, out)
-        return kernel(self, size, stride, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided_out.call(self, size, stride, out)
-    return kernel(self, size, stride, out)
+    return _new_empty_strided_out.call(self, size, stride, out)
 
 
 _new_empty_strided_out.stub = new_empty_strided_out
@@ -59720,21 +51389,7 @@ def new_zeros_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tens
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_zeros_out.table[ARRAYS]
-        except KeyError:
-            return _new_zeros_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_zeros_out.call(self, size, out)
-    return kernel(self, size, out)
+    return _new_zeros_out.call(self, size, out)
 
 
 _new_zeros_out.stub = new_zeros_out
@@ -59755,21 +51410,7 @@ def new_ones_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tenso
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_out.convert(1, size)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_ones_out.table[ARRAYS]
-        except KeyError:
-            return _new_ones_out.call(self, size, out)
-        return kernel(self, size, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_ones_out.call(self, size, out)
-    return kernel(self, size, out)
+    return _new_ones_out.call(self, size, out)
 
 
 _new_ones_out.stub = new_ones_out
@@ -59790,21 +51431,7 @@ def new_full_out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: 
         size = _new_full_out.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_out.convert(2, fill_value)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _new_full_out.table[ARRAYS]
-        except KeyError:
-            return _new_full_out.call(self, size, fill_value, out)
-        return kernel(self, size, fill_value, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_full_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_full_out.call(self, size, fill_value, out)
-    return kernel(self, size, fill_value, out)
+    return _new_full_out.call(self, size, fill_value, out)
 
 
 _new_full_out.stub = new_full_out
@@ -59823,21 +51450,7 @@ _hann_window_out = declare(
 def hann_window_out(window_length: int, *, out: Tensor) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hann_window_out.table[ARRAYS]
-        except KeyError:
-            return _hann_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hann_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hann_window_out.call(window_length, out)
-    return kernel(window_length, out)
+    return _hann_window_out.call(window_length, out)
 
 
 _hann_window_out.stub = hann_window_out
@@ -59858,21 +51471,7 @@ def hann_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor)
         window_length = _hann_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hann_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _hann_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hann_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hann_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
+    return _hann_window_periodic_out.call(window_length, periodic, out)
 
 
 _hann_window_periodic_out.stub = hann_window_periodic_out
@@ -59891,21 +51490,7 @@ _hamming_window_out = declare(
 def hamming_window_out(window_length: int, *, out: Tensor) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_out.call(window_length, out)
-    return kernel(window_length, out)
+    return _hamming_window_out.call(window_length, out)
 
 
 _hamming_window_out.stub = hamming_window_out
@@ -59926,21 +51511,7 @@ def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: Tens
         window_length = _hamming_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
+    return _hamming_window_periodic_out.call(window_length, periodic, out)
 
 
 _hamming_window_periodic_out.stub = hamming_window_periodic_out
@@ -59963,21 +51534,7 @@ def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha:
         periodic = _hamming_window_periodic_alpha_out.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha_out.convert(2, alpha)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _hamming_window_periodic_alpha_out.table[ARRAYS]
-        except KeyError:
-            return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
-        return kernel(window_length, periodic, alpha, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hamming_window_periodic_alpha_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
-    return kernel(window_length, periodic, alpha, out)
+    return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
 
 
 _hamming_window_periodic_alpha_out.stub = hamming_window_periodic_alpha_out
@@ -59996,21 +51553,7 @@ _bartlett_window_out = declare(
 def bartlett_window_out(window_length: int, *, out: Tensor) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _bartlett_window_out.table[ARRAYS]
-        except KeyError:
-            return _bartlett_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bartlett_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bartlett_window_out.call(window_length, out)
-    return kernel(window_length, out)
+    return _bartlett_window_out.call(window_length, out)
 
 
 _bartlett_window_out.stub = bartlett_window_out
@@ -60029,21 +51572,7 @@ _blackman_window_out = declare(
 def blackman_window_out(window_length: int, *, out: Tensor) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _blackman_window_out.table[ARRAYS]
-        except KeyError:
-            return _blackman_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _blackman_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _blackman_window_out.call(window_length, out)
-    return kernel(window_length, out)
+    return _blackman_window_out.call(window_length, out)
 
 
 _blackman_window_out.stub = blackman_window_out
@@ -60062,21 +51591,7 @@ _kaiser_window_out = declare(
 def kaiser_window_out(window_length: int, *, out: Tensor) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_out.convert(0, window_length)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_out.call(window_length, out)
-        return kernel(window_length, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_out.call(window_length, out)
-    return kernel(window_length, out)
+    return _kaiser_window_out.call(window_length, out)
 
 
 _kaiser_window_out.stub = kaiser_window_out
@@ -60097,21 +51612,7 @@ def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: Tenso
         window_length = _kaiser_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic_out.convert(1, periodic)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _kaiser_window_periodic_out.table[ARRAYS]
-        except KeyError:
-            return _kaiser_window_periodic_out.call(window_length, periodic, out)
-        return kernel(window_length, periodic, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kaiser_window_periodic_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kaiser_window_periodic_out.call(window_length, periodic, out)
-    return kernel(window_length, periodic, out)
+    return _kaiser_window_periodic_out.call(window_length, periodic, out)
 
 
 _kaiser_window_periodic_out.stub = kaiser_window_periodic_out
@@ -60130,21 +51631,7 @@ _copy_out = declare(
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = _copy_out.convert(2, non_blocking)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _copy_out.table[ARRAYS]
-        except KeyError:
-            return _copy_out.call(self, src, non_blocking, out)
-        return kernel(self, src, non_blocking, out)
-    try:
-        keys = self.keys | src.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _copy_out.call(self, src, non_blocking, out)
-    return kernel(self, src, non_blocking, out)
+    return _copy_out.call(self, src, non_blocking, out)
 
 
 _copy_out.stub = copy_out
@@ -60195,21 +51682,7 @@ _fill_Scalar_out = declare(
 def fill_Scalar_out(self: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
     if type(value) is not int and type(value) is not float:
         value = _fill_Scalar_out.convert(1, value)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fill_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _fill_Scalar_out.call(self, value, out)
-        return kernel(self, value, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fill_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fill_Scalar_out.call(self, value, out)
-    return kernel(self, value, out)
+    return _fill_Scalar_out.call(self, value, out)
 
 
 _fill_Scalar_out.stub = fill_Scalar_out
@@ -60258,21 +51731,7 @@ _fill_Tensor_out = declare(
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _fill_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _fill_Tensor_out.call(self, value, out)
-        return kernel(self, value, out)
-    try:
-        keys = self.keys | value.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fill_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fill_Tensor_out.call(self, value, out)
-    return kernel(self, value, out)
+    return _fill_Tensor_out.call(self, value, out)
 
 
 _fill_Tensor_out.stub = fill_Tensor_out
@@ -60319,21 +51778,7 @@ _zero_out = declare(
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _zero_out.table[ARRAYS]
-        except KeyError:
-            return _zero_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _zero_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _zero_out.call(self, out)
-    return kernel(self, out)
+    return _zero_out.call(self, out)
 
 
 _zero_out.stub = zero_out
@@ -60382,21 +51827,7 @@ _clone_out = declare(
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if memory_format is not None:
         memory_format = _clone_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _clone_out.table[ARRAYS]
-        except KeyError:
-            return _clone_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _clone_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _clone_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
+    return _clone_out.call(self, memory_format, out)
 
 
 _clone_out.stub = clone_out
@@ -60423,21 +51854,7 @@ def _to_copy_out(
         non_blocking = __to_copy_out.convert(1, non_blocking)
     if memory_format is not None:
         memory_format = __to_copy_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = __to_copy_out.table[ARRAYS]
-        except KeyError:
-            return __to_copy_out.call(self, non_blocking, memory_format, out)
-        return kernel(self, non_blocking, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __to_copy_out.call(self, non_blocking, memory_format, out)
-    return kernel(self, non_blocking, memory_format, out)
+    return __to_copy_out.call(self, non_blocking, memory_format, out)
 
 
 __to_copy_out.stub = _to_copy_out
@@ -60502,21 +51919,7 @@ def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | 
         lambd = _exponential_out.convert(1, lambd)
     if generator is not None:
         generator = _exponential_out.convert(2, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _exponential_out.table[ARRAYS]
-        except KeyError:
-            return _exponential_out.call(self, lambd, generator, out)
-        return kernel(self, lambd, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _exponential_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _exponential_out.call(self, lambd, generator, out)
-    return kernel(self, lambd, generator, out)
+    return _exponential_out.call(self, lambd, generator, out)
 
 
 _exponential_out.stub = exponential_out
@@ -60572,21 +51975,7 @@ def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None,
         p = _geometric_out.convert(1, p)
     if generator is not None:
         generator = _geometric_out.convert(2, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _geometric_out.table[ARRAYS]
-        except KeyError:
-            return _geometric_out.call(self, p, generator, out)
-        return kernel(self, p, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _geometric_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _geometric_out.call(self, p, generator, out)
-    return kernel(self, p, generator, out)
+    return _geometric_out.call(self, p, generator, out)
 
 
 _geometric_out.stub = geometric_out
@@ -60657,21 +52046,7 @@ def cauchy_out(
         sigma = _cauchy_out.convert(2, sigma)
     if generator is not None:
         generator = _cauchy_out.convert(3, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _cauchy_out.table[ARRAYS]
-        except KeyError:
-            return _cauchy_out.call(self, median, sigma, generator, out)
-        return kernel(self, median, sigma, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cauchy_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cauchy_out.call(self, median, sigma, generator, out)
-    return kernel(self, median, sigma, generator, out)
+    return _cauchy_out.call(self, median, sigma, generator, out)
 
 
 _cauchy_out.stub = cauchy_out
@@ -60744,21 +52119,7 @@ def log_normal_out(
         std = _log_normal_out.convert(2, std)
     if generator is not None:
         generator = _log_normal_out.convert(3, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_normal_out.table[ARRAYS]
-        except KeyError:
-            return _log_normal_out.call(self, mean, std, generator, out)
-        return kernel(self, mean, std, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_normal_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_normal_out.call(self, mean, std, generator, out)
-    return kernel(self, mean, std, generator, out)
+    return _log_normal_out.call(self, mean, std, generator, out)
 
 
 _log_normal_out.stub = log_normal_out
@@ -60854,21 +52215,7 @@ def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, 
         to = _random_to_out.convert(1, to)
     if generator is not None:
         generator = _random_to_out.convert(2, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _random_to_out.table[ARRAYS]
-        except KeyError:
-            return _random_to_out.call(self, to, generator, out)
-        return kernel(self, to, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _random_to_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _random_to_out.call(self, to, generator, out)
-    return kernel(self, to, generator, out)
+    return _random_to_out.call(self, to, generator, out)
 
 
 _random_to_out.stub = random_to_out
@@ -60922,21 +52269,7 @@ _random_out = declare(
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _random_out.convert(1, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _random_out.table[ARRAYS]
-        except KeyError:
-            return _random_out.call(self, generator, out)
-        return kernel(self, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _random_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _random_out.call(self, generator, out)
-    return kernel(self, generator, out)
+    return _random_out.call(self, generator, out)
 
 
 _random_out.stub = random_out
@@ -60988,21 +52321,7 @@ _bernoulli_out = declare(
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _bernoulli_out.convert(1, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bernoulli_out.table[ARRAYS]
-        except KeyError:
-            return _bernoulli_out.call(self, generator, out)
-        return kernel(self, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bernoulli_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bernoulli_out.call(self, generator, out)
-    return kernel(self, generator, out)
+    return _bernoulli_out.call(self, generator, out)
 
 
 _bernoulli_out.stub = bernoulli_out
@@ -61021,21 +52340,7 @@ _bernoulli_Tensor_out = declare(
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _bernoulli_Tensor_out.convert(2, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _bernoulli_Tensor_out.table[ARRAYS]
-        except KeyError:
-            return _bernoulli_Tensor_out.call(self, p, generator, out)
-        return kernel(self, p, generator, out)
-    try:
-        keys = self.keys | p.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _bernoulli_Tensor_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _bernoulli_Tensor_out.call(self, p, generator, out)
-    return kernel(self, p, generator, out)
+    return _bernoulli_Tensor_out.call(self, p, generator, out)
 
 
 _bernoulli_Tensor_out.stub = bernoulli_Tensor_out
@@ -61087,21 +52392,7 @@ _poisson_out = declare(
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _poisson_out.convert(1, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _poisson_out.table[ARRAYS]
-        except KeyError:
-            return _poisson_out.call(self, generator, out)
-        return kernel(self, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _poisson_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _poisson_out.call(self, generator, out)
-    return kernel(self, generator, out)
+    return _poisson_out.call(self, generator, out)
 
 
 _poisson_out.stub = poisson_out
@@ -61120,21 +52411,7 @@ _binomial_out = declare(
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
     if generator is not None:
         generator = _binomial_out.convert(2, generator)
-    modes = active_modes()
-    if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _binomial_out.table[ARRAYS]
-        except KeyError:
-            return _binomial_out.call(count, prob, generator, out)
-        return kernel(count, prob, generator, out)
-    try:
-        keys = count.keys | prob.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binomial_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binomial_out.call(count, prob, generator, out)
-    return kernel(count, prob, generator, out)
+    return _binomial_out.call(count, prob, generator, out)
 
 
 _binomial_out.stub = binomial_out
@@ -61172,21 +52449,7 @@ def multinomial_out(
         replacement = _multinomial_out.convert(2, replacement)
     if generator is not None:
         generator = _multinomial_out.convert(3, generator)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _multinomial_out.table[ARRAYS]
-        except KeyError:
-            return _multinomial_out.call(self, num_samples, replacement, generator, out)
-        return kernel(self, num_samples, replacement, generator, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multinomial_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multinomial_out.call(self, num_samples, replacement, generator, out)
-    return kernel(self, num_samples, replacement, generator, out)
+    return _multinomial_out.call(self, num_samples, replacement, generator, out)
 
 
 _multinomial_out.stub = multinomial_out
@@ -61212,6 +52475,8 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return add_out(self, other, alpha=alpha, out=out)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
@@ -61249,6 +52514,8 @@ def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return sub_Scalar(self, other, alpha)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return sub_out(self, other, alpha=alpha, out=out)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
@@ -61286,6 +52553,8 @@ def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return rsub_Scalar(self, other, alpha)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return rsub_Tensor_out(self, other, alpha=alpha, out=out)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
@@ -61317,6 +52586,8 @@ def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> A
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return mul_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return mul_out(self, other, out=out)
         return _mul.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -61366,6 +52637,8 @@ def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = N
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return floor_divide_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return floor_divide_out(self, other, out=out)
         return _floor_divide.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -61427,6 +52700,8 @@ def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | No
             return remainder_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return remainder_Tensor_out(self, other, out=out)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -61459,6 +52734,8 @@ def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None 
             return pow_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return pow_Tensor_Tensor_out(self, exponent, out=out)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
     try:
@@ -61508,7 +52785,7 @@ _maximum = packet("aten::maximum")
 # maximum: default, out
 def maximum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _maximum.call((self, other), {"out": out})
+        return maximum_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61534,7 +52811,7 @@ _minimum = packet("aten::minimum")
 # minimum: default, out
 def minimum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _minimum.call((self, other), {"out": out})
+        return minimum_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61560,7 +52837,7 @@ _atan2 = packet("aten::atan2")
 # atan2: default, out
 def atan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _atan2.call((self, other), {"out": out})
+        return atan2_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61605,6 +52882,8 @@ def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return fmod_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return fmod_Tensor_out(self, other, out=out)
         return _fmod.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -61625,7 +52904,7 @@ _fmax = packet("aten::fmax")
 # fmax: default, out
 def fmax(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _fmax.call((self, other), {"out": out})
+        return fmax_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61651,7 +52930,7 @@ _fmin = packet("aten::fmin")
 # fmin: default, out
 def fmin(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _fmin.call((self, other), {"out": out})
+        return fmin_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61677,7 +52956,7 @@ _hypot = packet("aten::hypot")
 # hypot: default, out
 def hypot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hypot.call((self, other), {"out": out})
+        return hypot_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61712,6 +52991,8 @@ def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None)
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return copysign_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return copysign_out(self, other, out=out)
         return _copysign.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -61732,7 +53013,7 @@ _nextafter = packet("aten::nextafter")
 # nextafter: default, out
 def nextafter(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _nextafter.call((self, other), {"out": out})
+        return nextafter_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61758,7 +53039,7 @@ _heaviside = packet("aten::heaviside")
 # heaviside: default, out
 def heaviside(self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _heaviside.call((self, values), {"out": out})
+        return heaviside_out(self, values, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(values) is ndarray and modes is None:
         try:
@@ -61784,7 +53065,7 @@ _logaddexp = packet("aten::logaddexp")
 # logaddexp: default, out
 def logaddexp(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logaddexp.call((self, other), {"out": out})
+        return logaddexp_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61810,7 +53091,7 @@ _logaddexp2 = packet("aten::logaddexp2")
 # logaddexp2: default, out
 def logaddexp2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logaddexp2.call((self, other), {"out": out})
+        return logaddexp2_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61836,7 +53117,7 @@ _gcd = packet("aten::gcd")
 # gcd: default, out
 def gcd(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _gcd.call((self, other), {"out": out})
+        return gcd_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61862,7 +53143,7 @@ _lcm = packet("aten::lcm")
 # lcm: default, out
 def lcm(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _lcm.call((self, other), {"out": out})
+        return lcm_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -61897,6 +53178,8 @@ def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return clamp_min_default(self, min)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return clamp_min_Tensor_out(self, min, out=out)
         return _clamp_min.call((self, min), {"out": out})
     modes = active_modes()
     try:
@@ -61926,6 +53209,8 @@ def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return clamp_max_default(self, max)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return clamp_max_Tensor_out(self, max, out=out)
         return _clamp_max.call((self, max), {"out": out})
     modes = active_modes()
     try:
@@ -61955,6 +53240,8 @@ def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | No
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return lerp_Scalar(self, end, weight)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return lerp_Tensor_out(self, end, weight, out=out)
         return _lerp.call((self, end, weight), {"out": out})
     modes = active_modes()
     try:
@@ -61975,7 +53262,7 @@ _addcmul = packet("aten::addcmul")
 # addcmul: default, out
 def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _addcmul.call((self, tensor1, tensor2), {"value": value, "out": out})
+        return addcmul_out(self, tensor1, tensor2, value=value, out=out)
     if type(value) is not int and type(value) is not float:
         value = _addcmul_default.convert(3, value)
     modes = active_modes()
@@ -62003,7 +53290,7 @@ _addcdiv = packet("aten::addcdiv")
 # addcdiv: default, out
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _addcdiv.call((self, tensor1, tensor2), {"value": value, "out": out})
+        return addcdiv_out(self, tensor1, tensor2, value=value, out=out)
     if type(value) is not int and type(value) is not float:
         value = _addcdiv_default.convert(3, value)
     modes = active_modes()
@@ -62031,7 +53318,7 @@ _ldexp = packet("aten::ldexp")
 # ldexp: Tensor, out
 def ldexp(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _ldexp.call((self, other), {"out": out})
+        return ldexp_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -62069,6 +53356,8 @@ def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor
             return float_power_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return float_power_Tensor_Tensor_out(self, exponent, out=out)
         return _float_power.call((self, exponent), {"out": out})
     modes = active_modes()
     try:
@@ -62132,7 +53421,7 @@ _neg = packet("aten::neg")
 # neg: default, out
 def neg(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _neg.call((self,), {"out": out})
+        return neg_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62158,7 +53447,7 @@ _abs = packet("aten::abs")
 # abs: default, out
 def abs(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _abs.call((self,), {"out": out})
+        return abs_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62184,7 +53473,7 @@ _exp = packet("aten::exp")
 # exp: default, out
 def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _exp.call((self,), {"out": out})
+        return exp_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62210,7 +53499,7 @@ _expm1 = packet("aten::expm1")
 # expm1: default, out
 def expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _expm1.call((self,), {"out": out})
+        return expm1_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62236,7 +53525,7 @@ _log = packet("aten::log")
 # log: default, out
 def log(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log.call((self,), {"out": out})
+        return log_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62262,7 +53551,7 @@ _log1p = packet("aten::log1p")
 # log1p: default, out
 def log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log1p.call((self,), {"out": out})
+        return log1p_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62288,7 +53577,7 @@ _log2 = packet("aten::log2")
 # log2: default, out
 def log2(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log2.call((self,), {"out": out})
+        return log2_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62314,7 +53603,7 @@ _sqrt = packet("aten::sqrt")
 # sqrt: default, out
 def sqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sqrt.call((self,), {"out": out})
+        return sqrt_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62340,7 +53629,7 @@ _sin = packet("aten::sin")
 # sin: default, out
 def sin(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sin.call((self,), {"out": out})
+        return sin_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62366,7 +53655,7 @@ _cos = packet("aten::cos")
 # cos: default, out
 def cos(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cos.call((self,), {"out": out})
+        return cos_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62392,7 +53681,7 @@ _tan = packet("aten::tan")
 # tan: default, out
 def tan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _tan.call((self,), {"out": out})
+        return tan_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62418,7 +53707,7 @@ _tanh = packet("aten::tanh")
 # tanh: default, out
 def tanh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _tanh.call((self,), {"out": out})
+        return tanh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62444,7 +53733,7 @@ _reciprocal = packet("aten::reciprocal")
 # reciprocal: default, out
 def reciprocal(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _reciprocal.call((self,), {"out": out})
+        return reciprocal_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62470,7 +53759,7 @@ _rsqrt = packet("aten::rsqrt")
 # rsqrt: default, out
 def rsqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _rsqrt.call((self,), {"out": out})
+        return rsqrt_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62496,7 +53785,7 @@ _sigmoid = packet("aten::sigmoid")
 # sigmoid: default, out
 def sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sigmoid.call((self,), {"out": out})
+        return sigmoid_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62522,7 +53811,7 @@ _floor = packet("aten::floor")
 # floor: default, out
 def floor(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _floor.call((self,), {"out": out})
+        return floor_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62548,7 +53837,7 @@ _ceil = packet("aten::ceil")
 # ceil: default, out
 def ceil(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _ceil.call((self,), {"out": out})
+        return ceil_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62574,7 +53863,7 @@ _trunc = packet("aten::trunc")
 # trunc: default, out
 def trunc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _trunc.call((self,), {"out": out})
+        return trunc_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62614,7 +53903,7 @@ _sign = packet("aten::sign")
 # sign: default, out
 def sign(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sign.call((self,), {"out": out})
+        return sign_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62640,7 +53929,7 @@ _asin = packet("aten::asin")
 # asin: default, out
 def asin(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _asin.call((self,), {"out": out})
+        return asin_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62666,7 +53955,7 @@ _acos = packet("aten::acos")
 # acos: default, out
 def acos(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _acos.call((self,), {"out": out})
+        return acos_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62692,7 +53981,7 @@ _atan = packet("aten::atan")
 # atan: default, out
 def atan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _atan.call((self,), {"out": out})
+        return atan_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62718,7 +54007,7 @@ _sinh = packet("aten::sinh")
 # sinh: default, out
 def sinh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sinh.call((self,), {"out": out})
+        return sinh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62744,7 +54033,7 @@ _cosh = packet("aten::cosh")
 # cosh: default, out
 def cosh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cosh.call((self,), {"out": out})
+        return cosh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62770,7 +54059,7 @@ _asinh = packet("aten::asinh")
 # asinh: default, out
 def asinh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _asinh.call((self,), {"out": out})
+        return asinh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62796,7 +54085,7 @@ _acosh = packet("aten::acosh")
 # acosh: default, out
 def acosh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _acosh.call((self,), {"out": out})
+        return acosh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62822,7 +54111,7 @@ _atanh = packet("aten::atanh")
 # atanh: default, out
 def atanh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _atanh.call((self,), {"out": out})
+        return atanh_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62848,7 +54137,7 @@ _exp2 = packet("aten::exp2")
 # exp2: default, out
 def exp2(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _exp2.call((self,), {"out": out})
+        return exp2_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62874,7 +54163,7 @@ _log10 = packet("aten::log10")
 # log10: default, out
 def log10(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log10.call((self,), {"out": out})
+        return log10_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62900,7 +54189,7 @@ _deg2rad = packet("aten::deg2rad")
 # deg2rad: default, out
 def deg2rad(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _deg2rad.call((self,), {"out": out})
+        return deg2rad_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62926,7 +54215,7 @@ _rad2deg = packet("aten::rad2deg")
 # rad2deg: default, out
 def rad2deg(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _rad2deg.call((self,), {"out": out})
+        return rad2deg_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62952,7 +54241,7 @@ _frac = packet("aten::frac")
 # frac: default, out
 def frac(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _frac.call((self,), {"out": out})
+        return frac_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -62978,7 +54267,7 @@ _sgn = packet("aten::sgn")
 # sgn: default, out
 def sgn(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sgn.call((self,), {"out": out})
+        return sgn_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63004,7 +54293,7 @@ _angle = packet("aten::angle")
 # angle: default, out
 def angle(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _angle.call((self,), {"out": out})
+        return angle_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63030,7 +54319,7 @@ __conj_physical = packet("aten::_conj_physical")
 # _conj_physical: default, out
 def _conj_physical(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __conj_physical.call((self,), {"out": out})
+        return _conj_physical_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63063,7 +54352,7 @@ def nan_to_num(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _nan_to_num.call((self, nan, posinf, neginf), {"out": out})
+        return nan_to_num_out(self, nan, posinf, neginf, out=out)
     if nan is not None and type(nan) is not float:
         nan = _nan_to_num_default.convert(1, nan)
     if posinf is not None and type(posinf) is not float:
@@ -63095,7 +54384,7 @@ _isinf = packet("aten::isinf")
 # isinf: default, out
 def isinf(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _isinf.call((self,), {"out": out})
+        return isinf_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63121,7 +54410,7 @@ _isposinf = packet("aten::isposinf")
 # isposinf: default, out
 def isposinf(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _isposinf.call((self,), {"out": out})
+        return isposinf_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63147,7 +54436,7 @@ _isneginf = packet("aten::isneginf")
 # isneginf: default, out
 def isneginf(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _isneginf.call((self,), {"out": out})
+        return isneginf_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63175,7 +54464,7 @@ _signbit = packet("aten::signbit")
 # signbit: default, out
 def signbit(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _signbit.call((self,), {"out": out})
+        return signbit_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63205,22 +54494,8 @@ _conj_physical__ = packet("aten::conj_physical")
 # conj_physical: default, out
 def conj_physical(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _conj_physical__.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _conj_physical_default_.table[ARRAYS]
-        except KeyError:
-            return _conj_physical_default_.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _conj_physical_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _conj_physical_default_.call(self)
-    return kernel(self)
+        return conj_physical_out(self, out=out)
+    return conj_physical_default(self)
 
 
 _conj_physical__.stub = conj_physical
@@ -63241,7 +54516,7 @@ _complex = packet("aten::complex")
 # complex: default, out
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _complex.call((real, imag), {"out": out})
+        return complex_out(real, imag, out=out)
     modes = active_modes()
     if type(real) is ndarray and type(imag) is ndarray and modes is None:
         try:
@@ -63267,7 +54542,7 @@ _polar = packet("aten::polar")
 # polar: default, out
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _polar.call((abs, angle), {"out": out})
+        return polar_out(abs, angle, out=out)
     modes = active_modes()
     if type(abs) is ndarray and type(angle) is ndarray and modes is None:
         try:
@@ -63293,7 +54568,7 @@ _relu = packet("aten::relu")
 # relu: default, out
 def relu(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _relu.call((self,), {"out": out})
+        return relu_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63319,7 +54594,7 @@ _gelu = packet("aten::gelu")
 # gelu: default, out
 def gelu(self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Any:
     if out is not None:
-        return _gelu.call((self,), {"approximate": approximate, "out": out})
+        return gelu_out(self, approximate=approximate, out=out)
     if type(approximate) is not str:
         approximate = _gelu_default.convert(1, approximate)
     modes = active_modes()
@@ -63347,22 +54622,8 @@ _square = packet("aten::square")
 # square: default, out
 def square(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _square.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _square_default.table[ARRAYS]
-        except KeyError:
-            return _square_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _square_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _square_default.call(self)
-    return kernel(self)
+        return square_out(self, out=out)
+    return square_default(self)
 
 
 _square.stub = square
@@ -63375,7 +54636,7 @@ _bitwise_not = packet("aten::bitwise_not")
 # bitwise_not: default, out
 def bitwise_not(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _bitwise_not.call((self,), {"out": out})
+        return bitwise_not_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63401,7 +54662,7 @@ _logical_not = packet("aten::logical_not")
 # logical_not: default, out
 def logical_not(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logical_not.call((self,), {"out": out})
+        return logical_not_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63427,7 +54688,7 @@ _isnan = packet("aten::isnan")
 # isnan: default, out
 def isnan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _isnan.call((self,), {"out": out})
+        return isnan_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63467,6 +54728,8 @@ def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
             return bitwise_and_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return bitwise_and_Tensor_out(self, other, out=out)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63499,6 +54762,8 @@ def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | N
             return bitwise_or_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return bitwise_or_Tensor_out(self, other, out=out)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63531,6 +54796,8 @@ def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
             return bitwise_xor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return bitwise_xor_Tensor_out(self, other, out=out)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63563,6 +54830,8 @@ def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Te
             return bitwise_left_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return bitwise_left_shift_Tensor_out(self, other, out=out)
         return _bitwise_left_shift.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63595,6 +54864,8 @@ def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: T
             return bitwise_right_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return bitwise_right_shift_Tensor_out(self, other, out=out)
         return _bitwise_right_shift.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63624,6 +54895,8 @@ def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return __lshift___Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return __lshift___Tensor_out(self, other, out=out)
         return ___lshift__.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63653,6 +54926,8 @@ def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return __rshift___Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return __rshift___Tensor_out(self, other, out=out)
         return ___rshift__.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63673,7 +54948,7 @@ _logical_and = packet("aten::logical_and")
 # logical_and: default, out
 def logical_and(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logical_and.call((self, other), {"out": out})
+        return logical_and_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -63699,7 +54974,7 @@ _logical_or = packet("aten::logical_or")
 # logical_or: default, out
 def logical_or(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logical_or.call((self, other), {"out": out})
+        return logical_or_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -63725,7 +55000,7 @@ _logical_xor = packet("aten::logical_xor")
 # logical_xor: default, out
 def logical_xor(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logical_xor.call((self, other), {"out": out})
+        return logical_xor_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -63760,6 +55035,8 @@ def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return eq_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return eq_Tensor_out(self, other, out=out)
         return _eq.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63789,6 +55066,8 @@ def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return ne_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return ne_Tensor_out(self, other, out=out)
         return _ne.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63818,6 +55097,8 @@ def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return lt_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return lt_Tensor_out(self, other, out=out)
         return _lt.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63847,6 +55128,8 @@ def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return le_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return le_Tensor_out(self, other, out=out)
         return _le.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63876,6 +55159,8 @@ def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return gt_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return gt_Tensor_out(self, other, out=out)
         return _gt.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63905,6 +55190,8 @@ def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return ge_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return ge_Tensor_out(self, other, out=out)
         return _ge.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -63941,7 +55228,7 @@ _erf = packet("aten::erf")
 # erf: default, out
 def erf(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _erf.call((self,), {"out": out})
+        return erf_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63967,7 +55254,7 @@ _erfc = packet("aten::erfc")
 # erfc: default, out
 def erfc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _erfc.call((self,), {"out": out})
+        return erfc_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63993,7 +55280,7 @@ _erfinv = packet("aten::erfinv")
 # erfinv: default, out
 def erfinv(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _erfinv.call((self,), {"out": out})
+        return erfinv_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64019,7 +55306,7 @@ _special_erfcx = packet("aten::special_erfcx")
 # special_erfcx: default, out
 def special_erfcx(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_erfcx.call((self,), {"out": out})
+        return special_erfcx_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64045,22 +55332,8 @@ _special_ndtr = packet("aten::special_ndtr")
 # special_ndtr: default, out
 def special_ndtr(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_ndtr.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_ndtr_default.table[ARRAYS]
-        except KeyError:
-            return _special_ndtr_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_ndtr_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_ndtr_default.call(self)
-    return kernel(self)
+        return special_ndtr_out(self, out=out)
+    return special_ndtr_default(self)
 
 
 _special_ndtr.stub = special_ndtr
@@ -64071,7 +55344,7 @@ _special_ndtri = packet("aten::special_ndtri")
 # special_ndtri: default, out
 def special_ndtri(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_ndtri.call((self,), {"out": out})
+        return special_ndtri_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64097,7 +55370,7 @@ _special_log_ndtr = packet("aten::special_log_ndtr")
 # special_log_ndtr: default, out
 def special_log_ndtr(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_log_ndtr.call((self,), {"out": out})
+        return special_log_ndtr_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64123,7 +55396,7 @@ _lgamma = packet("aten::lgamma")
 # lgamma: default, out
 def lgamma(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _lgamma.call((self,), {"out": out})
+        return lgamma_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64149,7 +55422,7 @@ _digamma = packet("aten::digamma")
 # digamma: default, out
 def digamma(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _digamma.call((self,), {"out": out})
+        return digamma_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64175,7 +55448,7 @@ _polygamma = packet("aten::polygamma")
 # polygamma: default, out
 def polygamma(n: int, self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _polygamma.call((n, self), {"out": out})
+        return polygamma_out(n, self, out=out)
     if type(n) is not int:
         n = _polygamma_default.convert(0, n)
     modes = active_modes()
@@ -64205,24 +55478,8 @@ _mvlgamma = packet("aten::mvlgamma")
 # mvlgamma: default, out
 def mvlgamma(self: Tensor, p: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _mvlgamma.call((self, p), {"out": out})
-    if type(p) is not int:
-        p = _mvlgamma_default.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _mvlgamma_default.table[ARRAYS]
-        except KeyError:
-            return _mvlgamma_default.call(self, p)
-        return kernel(self, p)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _mvlgamma_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _mvlgamma_default.call(self, p)
-    return kernel(self, p)
+        return mvlgamma_out(self, p, out=out)
+    return mvlgamma_default(self, p)
 
 
 _mvlgamma.stub = mvlgamma
@@ -64247,6 +55504,8 @@ def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor |
             return special_zeta_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return special_zeta_out(self, other, out=out)
         return _special_zeta.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -64267,7 +55526,7 @@ _i0 = packet("aten::i0")
 # i0: default, out
 def i0(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _i0.call((self,), {"out": out})
+        return i0_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64293,7 +55552,7 @@ _special_i0e = packet("aten::special_i0e")
 # special_i0e: default, out
 def special_i0e(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_i0e.call((self,), {"out": out})
+        return special_i0e_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64319,7 +55578,7 @@ _special_i1 = packet("aten::special_i1")
 # special_i1: default, out
 def special_i1(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_i1.call((self,), {"out": out})
+        return special_i1_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64345,7 +55604,7 @@ _special_i1e = packet("aten::special_i1e")
 # special_i1e: default, out
 def special_i1e(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_i1e.call((self,), {"out": out})
+        return special_i1e_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64371,7 +55630,7 @@ _special_modified_bessel_i0 = packet("aten::special_modified_bessel_i0")
 # special_modified_bessel_i0: default, out
 def special_modified_bessel_i0(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_modified_bessel_i0.call((self,), {"out": out})
+        return special_modified_bessel_i0_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64397,7 +55656,7 @@ _special_modified_bessel_i1 = packet("aten::special_modified_bessel_i1")
 # special_modified_bessel_i1: default, out
 def special_modified_bessel_i1(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_modified_bessel_i1.call((self,), {"out": out})
+        return special_modified_bessel_i1_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64423,7 +55682,7 @@ _logit = packet("aten::logit")
 # logit: default, out
 def logit(self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logit.call((self, eps), {"out": out})
+        return logit_out(self, eps, out=out)
     if eps is not None and type(eps) is not float:
         eps = _logit_default.convert(1, eps)
     modes = active_modes()
@@ -64451,7 +55710,7 @@ _sinc = packet("aten::sinc")
 # sinc: default, out
 def sinc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _sinc.call((self,), {"out": out})
+        return sinc_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64477,7 +55736,7 @@ _special_entr = packet("aten::special_entr")
 # special_entr: default, out
 def special_entr(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_entr.call((self,), {"out": out})
+        return special_entr_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64515,6 +55774,8 @@ def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None =
             return xlogy_Scalar_Self(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return xlogy_OutTensor(self, other, out=out)
         return _xlogy.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -64576,6 +55837,8 @@ def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tenso
             return special_xlog1py_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return special_xlog1py_out(self, other, out=out)
         return _special_xlog1py.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -64596,22 +55859,8 @@ _special_erf = packet("aten::special_erf")
 # special_erf: default, out
 def special_erf(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_erf.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_erf_default.table[ARRAYS]
-        except KeyError:
-            return _special_erf_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erf_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erf_default.call(self)
-    return kernel(self)
+        return special_erf_out(self, out=out)
+    return special_erf_default(self)
 
 
 _special_erf.stub = special_erf
@@ -64622,22 +55871,8 @@ _special_erfc = packet("aten::special_erfc")
 # special_erfc: default, out
 def special_erfc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_erfc.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_erfc_default.table[ARRAYS]
-        except KeyError:
-            return _special_erfc_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erfc_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erfc_default.call(self)
-    return kernel(self)
+        return special_erfc_out(self, out=out)
+    return special_erfc_default(self)
 
 
 _special_erfc.stub = special_erfc
@@ -64648,22 +55883,8 @@ _special_erfinv = packet("aten::special_erfinv")
 # special_erfinv: default, out
 def special_erfinv(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_erfinv.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_erfinv_default.table[ARRAYS]
-        except KeyError:
-            return _special_erfinv_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_erfinv_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_erfinv_default.call(self)
-    return kernel(self)
+        return special_erfinv_out(self, out=out)
+    return special_erfinv_default(self)
 
 
 _special_erfinv.stub = special_erfinv
@@ -64674,22 +55895,8 @@ _special_gammaln = packet("aten::special_gammaln")
 # special_gammaln: default, out
 def special_gammaln(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_gammaln.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_gammaln_default.table[ARRAYS]
-        except KeyError:
-            return _special_gammaln_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_gammaln_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_gammaln_default.call(self)
-    return kernel(self)
+        return special_gammaln_out(self, out=out)
+    return special_gammaln_default(self)
 
 
 _special_gammaln.stub = special_gammaln
@@ -64700,22 +55907,8 @@ _special_digamma = packet("aten::special_digamma")
 # special_digamma: default, out
 def special_digamma(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_digamma.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_digamma_default.table[ARRAYS]
-        except KeyError:
-            return _special_digamma_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_digamma_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_digamma_default.call(self)
-    return kernel(self)
+        return special_digamma_out(self, out=out)
+    return special_digamma_default(self)
 
 
 _special_digamma.stub = special_digamma
@@ -64726,22 +55919,8 @@ _special_psi = packet("aten::special_psi")
 # special_psi: default, out
 def special_psi(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_psi.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_psi_default.table[ARRAYS]
-        except KeyError:
-            return _special_psi_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_psi_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_psi_default.call(self)
-    return kernel(self)
+        return special_psi_out(self, out=out)
+    return special_psi_default(self)
 
 
 _special_psi.stub = special_psi
@@ -64752,24 +55931,8 @@ _special_polygamma = packet("aten::special_polygamma")
 # special_polygamma: default, out
 def special_polygamma(n: int, self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_polygamma.call((n, self), {"out": out})
-    if type(n) is not int:
-        n = _special_polygamma_default.convert(0, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_polygamma_default.table[ARRAYS]
-        except KeyError:
-            return _special_polygamma_default.call(n, self)
-        return kernel(n, self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_polygamma_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_polygamma_default.call(n, self)
-    return kernel(n, self)
+        return special_polygamma_out(n, self, out=out)
+    return special_polygamma_default(n, self)
 
 
 _special_polygamma.stub = special_polygamma
@@ -64780,24 +55943,8 @@ _special_multigammaln = packet("aten::special_multigammaln")
 # special_multigammaln: default, out
 def special_multigammaln(self: Tensor, p: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_multigammaln.call((self, p), {"out": out})
-    if type(p) is not int:
-        p = _special_multigammaln_default.convert(1, p)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_multigammaln_default.table[ARRAYS]
-        except KeyError:
-            return _special_multigammaln_default.call(self, p)
-        return kernel(self, p)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_multigammaln_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_multigammaln_default.call(self, p)
-    return kernel(self, p)
+        return special_multigammaln_out(self, p, out=out)
+    return special_multigammaln_default(self, p)
 
 
 _special_multigammaln.stub = special_multigammaln
@@ -64808,22 +55955,8 @@ _special_i0 = packet("aten::special_i0")
 # special_i0: default, out
 def special_i0(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_i0.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_i0_default.table[ARRAYS]
-        except KeyError:
-            return _special_i0_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_i0_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_i0_default.call(self)
-    return kernel(self)
+        return special_i0_out(self, out=out)
+    return special_i0_default(self)
 
 
 _special_i0.stub = special_i0
@@ -64834,24 +55967,8 @@ _special_logit = packet("aten::special_logit")
 # special_logit: default, out
 def special_logit(self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_logit.call((self, eps), {"out": out})
-    if eps is not None and type(eps) is not float:
-        eps = _special_logit_default.convert(1, eps)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_logit_default.table[ARRAYS]
-        except KeyError:
-            return _special_logit_default.call(self, eps)
-        return kernel(self, eps)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_logit_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_logit_default.call(self, eps)
-    return kernel(self, eps)
+        return special_logit_out(self, eps, out=out)
+    return special_logit_default(self, eps)
 
 
 _special_logit.stub = special_logit
@@ -64862,22 +55979,8 @@ _special_sinc = packet("aten::special_sinc")
 # special_sinc: default, out
 def special_sinc(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_sinc.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_sinc_default.table[ARRAYS]
-        except KeyError:
-            return _special_sinc_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_sinc_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_sinc_default.call(self)
-    return kernel(self)
+        return special_sinc_out(self, out=out)
+    return special_sinc_default(self)
 
 
 _special_sinc.stub = special_sinc
@@ -64888,22 +55991,8 @@ _special_expit = packet("aten::special_expit")
 # special_expit: default, out
 def special_expit(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_expit.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_expit_default.table[ARRAYS]
-        except KeyError:
-            return _special_expit_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_expit_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_expit_default.call(self)
-    return kernel(self)
+        return special_expit_out(self, out=out)
+    return special_expit_default(self)
 
 
 _special_expit.stub = special_expit
@@ -64914,22 +56003,8 @@ _special_exp2 = packet("aten::special_exp2")
 # special_exp2: default, out
 def special_exp2(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_exp2.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_exp2_default.table[ARRAYS]
-        except KeyError:
-            return _special_exp2_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_exp2_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_exp2_default.call(self)
-    return kernel(self)
+        return special_exp2_out(self, out=out)
+    return special_exp2_default(self)
 
 
 _special_exp2.stub = special_exp2
@@ -64940,22 +56015,8 @@ _special_expm1 = packet("aten::special_expm1")
 # special_expm1: default, out
 def special_expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_expm1.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_expm1_default.table[ARRAYS]
-        except KeyError:
-            return _special_expm1_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_expm1_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_expm1_default.call(self)
-    return kernel(self)
+        return special_expm1_out(self, out=out)
+    return special_expm1_default(self)
 
 
 _special_expm1.stub = special_expm1
@@ -64966,22 +56027,8 @@ _special_log1p = packet("aten::special_log1p")
 # special_log1p: default, out
 def special_log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_log1p.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_log1p_default.table[ARRAYS]
-        except KeyError:
-            return _special_log1p_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_log1p_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_log1p_default.call(self)
-    return kernel(self)
+        return special_log1p_out(self, out=out)
+    return special_log1p_default(self)
 
 
 _special_log1p.stub = special_log1p
@@ -65004,6 +56051,8 @@ def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor 
             return special_xlogy_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
+        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
+            return special_xlogy_out(self, other, out=out)
         return _special_xlogy.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65024,24 +56073,8 @@ _special_round = packet("aten::special_round")
 # special_round: default, out
 def special_round(self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _special_round.call((self,), {"decimals": decimals, "out": out})
-    if type(decimals) is not int:
-        decimals = _special_round_default.convert(1, decimals)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_round_default.table[ARRAYS]
-        except KeyError:
-            return _special_round_default.call(self, decimals)
-        return kernel(self, decimals)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_round_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_round_default.call(self, decimals)
-    return kernel(self, decimals)
+        return special_round_out(self, decimals=decimals, out=out)
+    return special_round_default(self, decimals=decimals)
 
 
 _special_round.stub = special_round
@@ -65065,6 +56098,8 @@ def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = No
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return true_divide_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return true_divide_out(self, other, out=out)
         return _true_divide.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65143,6 +56178,8 @@ def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None)
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return multiply_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return multiply_out(self, other, out=out)
         return _multiply.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65207,6 +56244,8 @@ def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Te
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return subtract_Scalar(self, other, alpha)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return subtract_out(self, other, alpha=alpha, out=out)
         return _subtract.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
@@ -65285,22 +56324,8 @@ _negative = packet("aten::negative")
 # negative: default, out
 def negative(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _negative.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _negative_default.table[ARRAYS]
-        except KeyError:
-            return _negative_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _negative_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _negative_default.call(self)
-    return kernel(self)
+        return negative_out(self, out=out)
+    return negative_default(self)
 
 
 _negative.stub = negative
@@ -65313,22 +56338,8 @@ _absolute = packet("aten::absolute")
 # absolute: default, out
 def absolute(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _absolute.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _absolute_default.table[ARRAYS]
-        except KeyError:
-            return _absolute_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _absolute_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _absolute_default.call(self)
-    return kernel(self)
+        return absolute_out(self, out=out)
+    return absolute_default(self)
 
 
 _absolute.stub = absolute
@@ -65341,22 +56352,8 @@ _fix = packet("aten::fix")
 # fix: default, out
 def fix(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _fix.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _fix_default.table[ARRAYS]
-        except KeyError:
-            return _fix_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _fix_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _fix_default.call(self)
-    return kernel(self)
+        return fix_out(self, out=out)
+    return fix_default(self)
 
 
 _fix.stub = fix
@@ -65369,22 +56366,8 @@ _arctan2 = packet("aten::arctan2")
 # arctan2: default, out
 def arctan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arctan2.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _arctan2_default.table[ARRAYS]
-        except KeyError:
-            return _arctan2_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctan2_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctan2_default.call(self, other)
-    return kernel(self, other)
+        return arctan2_out(self, other, out=out)
+    return arctan2_default(self, other)
 
 
 _arctan2.stub = arctan2
@@ -65397,22 +56380,8 @@ _arcsin = packet("aten::arcsin")
 # arcsin: default, out
 def arcsin(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arcsin.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arcsin_default.table[ARRAYS]
-        except KeyError:
-            return _arcsin_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arcsin_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arcsin_default.call(self)
-    return kernel(self)
+        return arcsin_out(self, out=out)
+    return arcsin_default(self)
 
 
 _arcsin.stub = arcsin
@@ -65425,22 +56394,8 @@ _arccos = packet("aten::arccos")
 # arccos: default, out
 def arccos(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arccos.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arccos_default.table[ARRAYS]
-        except KeyError:
-            return _arccos_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arccos_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arccos_default.call(self)
-    return kernel(self)
+        return arccos_out(self, out=out)
+    return arccos_default(self)
 
 
 _arccos.stub = arccos
@@ -65453,22 +56408,8 @@ _arctan = packet("aten::arctan")
 # arctan: default, out
 def arctan(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arctan.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arctan_default.table[ARRAYS]
-        except KeyError:
-            return _arctan_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctan_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctan_default.call(self)
-    return kernel(self)
+        return arctan_out(self, out=out)
+    return arctan_default(self)
 
 
 _arctan.stub = arctan
@@ -65481,22 +56422,8 @@ _arcsinh = packet("aten::arcsinh")
 # arcsinh: default, out
 def arcsinh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arcsinh.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arcsinh_default.table[ARRAYS]
-        except KeyError:
-            return _arcsinh_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arcsinh_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arcsinh_default.call(self)
-    return kernel(self)
+        return arcsinh_out(self, out=out)
+    return arcsinh_default(self)
 
 
 _arcsinh.stub = arcsinh
@@ -65509,22 +56436,8 @@ _arccosh = packet("aten::arccosh")
 # arccosh: default, out
 def arccosh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arccosh.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arccosh_default.table[ARRAYS]
-        except KeyError:
-            return _arccosh_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arccosh_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arccosh_default.call(self)
-    return kernel(self)
+        return arccosh_out(self, out=out)
+    return arccosh_default(self)
 
 
 _arccosh.stub = arccosh
@@ -65537,22 +56450,8 @@ _arctanh = packet("aten::arctanh")
 # arctanh: default, out
 def arctanh(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _arctanh.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _arctanh_default.table[ARRAYS]
-        except KeyError:
-            return _arctanh_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _arctanh_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _arctanh_default.call(self)
-    return kernel(self)
+        return arctanh_out(self, out=out)
+    return arctanh_default(self)
 
 
 _arctanh.stub = arctanh
@@ -65574,6 +56473,8 @@ def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return not_equal_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return not_equal_Tensor_out(self, other, out=out)
         return _not_equal.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65632,6 +56533,8 @@ def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return less_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return less_Tensor_out(self, other, out=out)
         return _less.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65690,6 +56593,8 @@ def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return less_equal_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return less_equal_Tensor_out(self, other, out=out)
         return _less_equal.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65748,6 +56653,8 @@ def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return greater_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return greater_Tensor_out(self, other, out=out)
         return _greater.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -65806,6 +56713,8 @@ def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return greater_equal_Scalar(self, other)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return greater_equal_Tensor_out(self, other, out=out)
         return _greater_equal.call((self, other), {"out": out})
     modes = active_modes()
     try:
@@ -66077,7 +56986,7 @@ _amax = packet("aten::amax")
 # amax: default, out
 def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _amax.call((self, dim, keepdim), {"out": out})
+        return amax_out(self, dim, keepdim, out=out)
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66107,7 +57016,7 @@ _amin = packet("aten::amin")
 # amin: default, out
 def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _amin.call((self, dim, keepdim), {"out": out})
+        return amin_out(self, dim, keepdim, out=out)
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66169,7 +57078,7 @@ _argmax = packet("aten::argmax")
 # argmax: default, out
 def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _argmax.call((self, dim, keepdim), {"out": out})
+        return argmax_out(self, dim, keepdim, out=out)
     if dim is not None and type(dim) is not int:
         dim = _argmax_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66199,7 +57108,7 @@ _argmin = packet("aten::argmin")
 # argmin: default, out
 def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _argmin.call((self, dim, keepdim), {"out": out})
+        return argmin_out(self, dim, keepdim, out=out)
     if dim is not None and type(dim) is not int:
         dim = _argmin_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66304,7 +57213,7 @@ def nansum(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _nansum.call((self, dim, keepdim), {"dtype": dtype, "out": out})
+        return nansum_out(self, dim, keepdim, dtype=dtype, out=out)
     if dim is not None and not is_int_list(dim):
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66343,28 +57252,8 @@ def nanmean(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
-    if dim is not None and not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
-        dtype = _nanmean_default.convert(3, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _nanmean_default.table[ARRAYS]
-        except KeyError:
-            return _nanmean_default.call(self, dim, keepdim, dtype)
-        return kernel(self, dim, keepdim, dtype)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanmean_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanmean_default.call(self, dim, keepdim, dtype)
-    return kernel(self, dim, keepdim, dtype)
+        return nanmean_out(self, dim, keepdim, dtype=dtype, out=out)
+    return nanmean_default(self, dim, keepdim, dtype=dtype)
 
 
 _nanmean.stub = nanmean
@@ -66395,7 +57284,7 @@ _logsumexp = packet("aten::logsumexp")
 # logsumexp: default, out
 def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logsumexp.call((self, dim, keepdim), {"out": out})
+        return logsumexp_out(self, dim, keepdim, out=out)
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -66431,26 +57320,8 @@ def special_logsumexp(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _special_logsumexp.call((self, dim, keepdim), {"out": out})
-    if not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _special_logsumexp_default.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _special_logsumexp_default.table[ARRAYS]
-        except KeyError:
-            return _special_logsumexp_default.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _special_logsumexp_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _special_logsumexp_default.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+        return special_logsumexp_out(self, dim, keepdim, out=out)
+    return special_logsumexp_default(self, dim, keepdim)
 
 
 _special_logsumexp.stub = special_logsumexp
@@ -66506,7 +57377,7 @@ def linalg_vector_norm(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _linalg_vector_norm.call((self, ord, dim, keepdim), {"dtype": dtype, "out": out})
+        return linalg_vector_norm_out(self, ord, dim, keepdim, dtype=dtype, out=out)
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
@@ -66556,26 +57427,8 @@ _frobenius_norm = packet("aten::frobenius_norm")
 # frobenius_norm: dim, out
 def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _frobenius_norm.call((self, dim, keepdim), {"out": out})
-    if not is_int_list(dim):
-        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
-    if type(keepdim) is not bool:
-        keepdim = _frobenius_norm_dim.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _frobenius_norm_dim.table[ARRAYS]
-        except KeyError:
-            return _frobenius_norm_dim.call(self, dim, keepdim)
-        return kernel(self, dim, keepdim)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _frobenius_norm_dim.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _frobenius_norm_dim.call(self, dim, keepdim)
-    return kernel(self, dim, keepdim)
+        return frobenius_norm_out(self, dim, keepdim, out=out)
+    return frobenius_norm_dim(self, dim, keepdim)
 
 
 _frobenius_norm.stub = frobenius_norm
@@ -66586,24 +57439,8 @@ _dist = packet("aten::dist")
 # dist: default, out
 def dist(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _dist.call((self, other, p), {"out": out})
-    if type(p) is not int and type(p) is not float:
-        p = _dist_default.convert(2, p)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _dist_default.table[ARRAYS]
-        except KeyError:
-            return _dist_default.call(self, other, p)
-        return kernel(self, other, p)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _dist_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _dist_default.call(self, other, p)
-    return kernel(self, other, p)
+        return dist_out(self, other, p, out=out)
+    return dist_default(self, other, p)
 
 
 _dist.stub = dist
@@ -66646,7 +57483,7 @@ _cumsum = packet("aten::cumsum")
 # cumsum: default, out
 def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cumsum.call((self, dim), {"dtype": dtype, "out": out})
+        return cumsum_out(self, dim, dtype=dtype, out=out)
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
     if dtype is not None:
@@ -66676,7 +57513,7 @@ _cumprod = packet("aten::cumprod")
 # cumprod: default, out
 def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cumprod.call((self, dim), {"dtype": dtype, "out": out})
+        return cumprod_out(self, dim, dtype=dtype, out=out)
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
     if dtype is not None:
@@ -66762,7 +57599,7 @@ _logcumsumexp = packet("aten::logcumsumexp")
 # logcumsumexp: default, out
 def logcumsumexp(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _logcumsumexp.call((self, dim), {"out": out})
+        return logcumsumexp_out(self, dim, out=out)
     if type(dim) is not int:
         dim = _logcumsumexp_default.convert(1, dim)
     modes = active_modes()
@@ -66798,35 +57635,8 @@ def diff(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _diff.call((self, n, dim, prepend, append), {"out": out})
-    if type(n) is not int:
-        n = _diff_default.convert(1, n)
-    if type(dim) is not int:
-        dim = _diff_default.convert(2, dim)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (prepend is None or type(prepend) is ndarray)
-        and (append is None or type(append) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _diff_default.table[ARRAYS]
-        except KeyError:
-            return _diff_default.call(self, n, dim, prepend, append)
-        return kernel(self, n, dim, prepend, append)
-    try:
-        keys = self.keys
-        if prepend is not None:
-            keys |= prepend.keys
-        if append is not None:
-            keys |= append.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diff_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diff_default.call(self, n, dim, prepend, append)
-    return kernel(self, n, dim, prepend, append)
+        return diff_out(self, n, dim, prepend, append, out=out)
+    return diff_default(self, n, dim, prepend, append)
 
 
 _diff.stub = diff
@@ -66915,22 +57725,8 @@ _msort = packet("aten::msort")
 # msort: default, out
 def msort(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _msort.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _msort_default.table[ARRAYS]
-        except KeyError:
-            return _msort_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _msort_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _msort_default.call(self)
-    return kernel(self)
+        return msort_out(self, out=out)
+    return msort_default(self)
 
 
 _msort.stub = msort
@@ -67104,6 +57900,8 @@ def quantile(
     if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return quantile_out(self, q, dim, keepdim, interpolation=interpolation, out=out)
         return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
     if dim is not None and type(dim) is not int:
         dim = _quantile_default.convert(2, dim)
@@ -67147,6 +57945,8 @@ def nanquantile(
     if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return nanquantile_out(self, q, dim, keepdim, interpolation=interpolation, out=out)
         return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
     if dim is not None and type(dim) is not int:
         dim = _nanquantile_default.convert(2, dim)
@@ -67411,6 +58211,16 @@ def searchsorted(
                 side=side,
                 sorter=sorter,
             )
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return searchsorted_Tensor_out(
+                sorted_sequence,
+                self,
+                out_int32=out_int32,
+                right=right,
+                side=side,
+                sorter=sorter,
+                out=out,
+            )
         return _searchsorted.call(
             (sorted_sequence, self),
             {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter, "out": out},
@@ -67479,6 +58289,8 @@ def bucketize(
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return bucketize_Tensor_out(self, boundaries, out_int32=out_int32, right=right, out=out)
         return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
     if type(out_int32) is not bool:
         out_int32 = _bucketize_Tensor.convert(2, out_int32)
@@ -67503,7 +58315,7 @@ _bincount = packet("aten::bincount")
 # bincount: default, out
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _bincount.call((self, weights, minlength), {"out": out})
+        return bincount_out(self, weights, minlength, out=out)
     if type(minlength) is not int:
         minlength = _bincount_default.convert(2, minlength)
     modes = active_modes()
@@ -67533,7 +58345,7 @@ _histc = packet("aten::histc")
 # histc: default, out
 def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _histc.call((self, bins, min, max), {"out": out})
+        return histc_out(self, bins, min, max, out=out)
     if type(bins) is not int:
         bins = _histc_default.convert(1, bins)
     if type(min) is not int and type(min) is not float:
@@ -67581,7 +58393,7 @@ _mm = packet("aten::mm")
 # mm: default, out
 def mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _mm.call((self, mat2), {"out": out})
+        return mm_out(self, mat2, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
@@ -67607,7 +58419,7 @@ _bmm = packet("aten::bmm")
 # bmm: default, out
 def bmm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _bmm.call((self, mat2), {"out": out})
+        return bmm_out(self, mat2, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
@@ -67633,7 +58445,7 @@ _mv = packet("aten::mv")
 # mv: default, out
 def mv(self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _mv.call((self, vec), {"out": out})
+        return mv_out(self, vec, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(vec) is ndarray and modes is None:
         try:
@@ -67659,7 +58471,7 @@ _dot = packet("aten::dot")
 # dot: default, out
 def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _dot.call((self, tensor), {"out": out})
+        return dot_out(self, tensor, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(tensor) is ndarray and modes is None:
         try:
@@ -67685,7 +58497,7 @@ _vdot = packet("aten::vdot")
 # vdot: default, out
 def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _vdot.call((self, other), {"out": out})
+        return vdot_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -67711,22 +58523,8 @@ _matmul = packet("aten::matmul")
 # matmul: default, out
 def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _matmul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _matmul_default.table[ARRAYS]
-        except KeyError:
-            return _matmul_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matmul_default.call(self, other)
-    return kernel(self, other)
+        return matmul_out(self, other, out=out)
+    return matmul_default(self, other)
 
 
 _matmul.stub = matmul
@@ -67737,22 +58535,8 @@ _linalg_matmul = packet("aten::linalg_matmul")
 # linalg_matmul: default, out
 def linalg_matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_matmul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matmul_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_matmul_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul_default.call(self, other)
-    return kernel(self, other)
+        return linalg_matmul_out(self, other, out=out)
+    return linalg_matmul_default(self, other)
 
 
 _linalg_matmul.stub = linalg_matmul
@@ -67763,24 +58547,8 @@ _linalg_vecdot = packet("aten::linalg_vecdot")
 # linalg_vecdot: default, out
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_vecdot.call((x, y), {"dim": dim, "out": out})
-    if type(dim) is not int:
-        dim = _linalg_vecdot_default.convert(2, dim)
-    modes = active_modes()
-    if type(x) is ndarray and type(y) is ndarray and modes is None:
-        try:
-            kernel = _linalg_vecdot_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_vecdot_default.call(x, y, dim)
-        return kernel(x, y, dim)
-    try:
-        keys = x.keys | y.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot_default.call(x, y, dim)
-    return kernel(x, y, dim)
+        return linalg_vecdot_out(x, y, dim=dim, out=out)
+    return linalg_vecdot_default(x, y, dim=dim)
 
 
 _linalg_vecdot.stub = linalg_vecdot
@@ -67791,22 +58559,8 @@ _outer = packet("aten::outer")
 # outer: default, out
 def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _outer.call((self, vec2), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _outer_default.table[ARRAYS]
-        except KeyError:
-            return _outer_default.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _outer_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _outer_default.call(self, vec2)
-    return kernel(self, vec2)
+        return outer_out(self, vec2, out=out)
+    return outer_default(self, vec2)
 
 
 _outer.stub = outer
@@ -67817,22 +58571,8 @@ _ger = packet("aten::ger")
 # ger: default, out
 def ger(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _ger.call((self, vec2), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _ger_default.table[ARRAYS]
-        except KeyError:
-            return _ger_default.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger_default.call(self, vec2)
-    return kernel(self, vec2)
+        return ger_out(self, vec2, out=out)
+    return ger_default(self, vec2)
 
 
 _ger.stub = ger
@@ -67843,22 +58583,8 @@ _inner = packet("aten::inner")
 # inner: default, out
 def inner(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _inner.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _inner_default.table[ARRAYS]
-        except KeyError:
-            return _inner_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner_default.call(self, other)
-    return kernel(self, other)
+        return inner_out(self, other, out=out)
+    return inner_default(self, other)
 
 
 _inner.stub = inner
@@ -67876,26 +58602,8 @@ def tensordot(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _tensordot.call((self, other, dims_self, dims_other), {"out": out})
-    if not is_int_list(dims_self):
-        dims_self = _tensordot_default.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot_default.convert(3, dims_other)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _tensordot_default.table[ARRAYS]
-        except KeyError:
-            return _tensordot_default.call(self, other, dims_self, dims_other)
-        return kernel(self, other, dims_self, dims_other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tensordot_default.call(self, other, dims_self, dims_other)
-    return kernel(self, other, dims_self, dims_other)
+        return tensordot_out(self, other, dims_self, dims_other, out=out)
+    return tensordot_default(self, other, dims_self, dims_other)
 
 
 _tensordot.stub = tensordot
@@ -67908,22 +58616,8 @@ _kron = packet("aten::kron")
 # kron: default, out
 def kron(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _kron.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _kron_default.table[ARRAYS]
-        except KeyError:
-            return _kron_default.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _kron_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _kron_default.call(self, other)
-    return kernel(self, other)
+        return kron_out(self, other, out=out)
+    return kron_default(self, other)
 
 
 _kron.stub = kron
@@ -67934,20 +58628,8 @@ _chain_matmul = packet("aten::chain_matmul")
 # chain_matmul: default, out
 def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _chain_matmul.call((matrices,), {"out": out})
-    if type(matrices) is not list:
-        return _chain_matmul_default.call(matrices)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in matrices:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _chain_matmul_default.call(matrices)
-    return kernel(matrices)
+        return chain_matmul_out(matrices, out=out)
+    return chain_matmul_default(matrices)
 
 
 _chain_matmul.stub = chain_matmul
@@ -67958,20 +58640,8 @@ _linalg_multi_dot = packet("aten::linalg_multi_dot")
 # linalg_multi_dot: default, out
 def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_multi_dot.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _linalg_multi_dot_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot_default.call(tensors)
-    return kernel(tensors)
+        return linalg_multi_dot_out(tensors, out=out)
+    return linalg_multi_dot_default(tensors)
 
 
 _linalg_multi_dot.stub = linalg_multi_dot
@@ -67982,24 +58652,8 @@ _linalg_matrix_power = packet("aten::linalg_matrix_power")
 # linalg_matrix_power: default, out
 def linalg_matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_matrix_power.call((self, n), {"out": out})
-    if type(n) is not int:
-        n = _linalg_matrix_power_default.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_matrix_power_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_matrix_power_default.call(self, n)
-        return kernel(self, n)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power_default.call(self, n)
-    return kernel(self, n)
+        return linalg_matrix_power_out(self, n, out=out)
+    return linalg_matrix_power_default(self, n)
 
 
 _linalg_matrix_power.stub = linalg_matrix_power
@@ -68010,24 +58664,8 @@ _matrix_power = packet("aten::matrix_power")
 # matrix_power: default, out
 def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _matrix_power.call((self, n), {"out": out})
-    if type(n) is not int:
-        n = _matrix_power_default.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _matrix_power_default.table[ARRAYS]
-        except KeyError:
-            return _matrix_power_default.call(self, n)
-        return kernel(self, n)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _matrix_power_default.call(self, n)
-    return kernel(self, n)
+        return matrix_power_out(self, n, out=out)
+    return matrix_power_default(self, n)
 
 
 _matrix_power.stub = matrix_power
@@ -68038,7 +58676,7 @@ _linalg_cross = packet("aten::linalg_cross")
 # linalg_cross: default, out
 def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_cross.call((self, other), {"dim": dim, "out": out})
+        return linalg_cross_out(self, other, dim=dim, out=out)
     if type(dim) is not int:
         dim = _linalg_cross_default.convert(2, dim)
     modes = active_modes()
@@ -68066,24 +58704,8 @@ _cross = packet("aten::cross")
 # cross: default, out
 def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cross.call((self, other, dim), {"out": out})
-    if dim is not None and type(dim) is not int:
-        dim = _cross_default.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _cross_default.table[ARRAYS]
-        except KeyError:
-            return _cross_default.call(self, other, dim)
-        return kernel(self, other, dim)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cross_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cross_default.call(self, other, dim)
-    return kernel(self, other, dim)
+        return cross_out(self, other, dim, out=out)
+    return cross_default(self, other, dim)
 
 
 _cross.stub = cross
@@ -68102,7 +58724,7 @@ def addmm(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _addmm.call((self, mat1, mat2), {"beta": beta, "alpha": alpha, "out": out})
+        return addmm_out(self, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -68140,7 +58762,7 @@ def addmv(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _addmv.call((self, mat, vec), {"beta": beta, "alpha": alpha, "out": out})
+        return addmv_out(self, mat, vec, beta=beta, alpha=alpha, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmv_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -68178,7 +58800,7 @@ def baddbmm(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _baddbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+        return baddbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _baddbmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -68216,7 +58838,7 @@ def addbmm(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _addbmm.call((self, batch1, batch2), {"beta": beta, "alpha": alpha, "out": out})
+        return addbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _addbmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -68254,7 +58876,7 @@ def addr(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _addr.call((self, vec1, vec2), {"beta": beta, "alpha": alpha, "out": out})
+        return addr_out(self, vec1, vec2, beta=beta, alpha=alpha, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _addr_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -68284,7 +58906,7 @@ _trace = packet("aten::trace")
 # trace: default, out
 def trace(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _trace.call((self,), {"out": out})
+        return trace_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -68334,22 +58956,8 @@ _inverse = packet("aten::inverse")
 # inverse: default, out
 def inverse(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _inverse.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _inverse_default.table[ARRAYS]
-        except KeyError:
-            return _inverse_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inverse_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inverse_default.call(self)
-    return kernel(self)
+        return inverse_out(self, out=out)
+    return inverse_default(self)
 
 
 _inverse.stub = inverse
@@ -68398,10 +59006,7 @@ def linalg_solve_triangular(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _linalg_solve_triangular.call(
-            (self, B),
-            {"upper": upper, "left": left, "unitriangular": unitriangular, "out": out},
-        )
+        return linalg_solve_triangular_out(self, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
     if type(upper) is not bool:
         upper = _linalg_solve_triangular_default.convert(2, upper)
     if type(left) is not bool:
@@ -68443,7 +59048,7 @@ _cholesky_solve = packet("aten::cholesky_solve")
 # cholesky_solve: default, out
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cholesky_solve.call((self, input2, upper), {"out": out})
+        return cholesky_solve_out(self, input2, upper, out=out)
     if type(upper) is not bool:
         upper = _cholesky_solve_default.convert(2, upper)
     modes = active_modes()
@@ -68471,7 +59076,7 @@ _cholesky_inverse = packet("aten::cholesky_inverse")
 # cholesky_inverse: default, out
 def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cholesky_inverse.call((self, upper), {"out": out})
+        return cholesky_inverse_out(self, upper, out=out)
     if type(upper) is not bool:
         upper = _cholesky_inverse_default.convert(1, upper)
     modes = active_modes()
@@ -68507,7 +59112,7 @@ def linalg_lu_solve(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _linalg_lu_solve.call((LU, pivots, B), {"left": left, "adjoint": adjoint, "out": out})
+        return linalg_lu_solve_out(LU, pivots, B, left=left, adjoint=adjoint, out=out)
     if type(left) is not bool:
         left = _linalg_lu_solve_default.convert(3, left)
     if type(adjoint) is not bool:
@@ -68537,24 +59142,8 @@ _linalg_tensorinv = packet("aten::linalg_tensorinv")
 # linalg_tensorinv: default, out
 def linalg_tensorinv(self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_tensorinv.call((self, ind), {"out": out})
-    if type(ind) is not int:
-        ind = _linalg_tensorinv_default.convert(1, ind)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorinv_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorinv_default.call(self, ind)
-        return kernel(self, ind)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv_default.call(self, ind)
-    return kernel(self, ind)
+        return linalg_tensorinv_out(self, ind, out=out)
+    return linalg_tensorinv_default(self, ind)
 
 
 _linalg_tensorinv.stub = linalg_tensorinv
@@ -68571,24 +59160,8 @@ def linalg_tensorsolve(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _linalg_tensorsolve.call((self, other, dims), {"out": out})
-    if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve_default.convert(2, dims)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _linalg_tensorsolve_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_tensorsolve_default.call(self, other, dims)
-        return kernel(self, other, dims)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve_default.call(self, other, dims)
-    return kernel(self, other, dims)
+        return linalg_tensorsolve_out(self, other, dims, out=out)
+    return linalg_tensorsolve_default(self, other, dims)
 
 
 _linalg_tensorsolve.stub = linalg_tensorsolve
@@ -68642,21 +59215,7 @@ _slogdet = packet("aten::slogdet")
 def slogdet(self: Tensor, *, sign: Tensor | None = None, logabsdet: Tensor | None = None) -> Any:
     if sign is not None or logabsdet is not None:
         return _slogdet.call((self,), {"sign": sign, "logabsdet": logabsdet})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _slogdet_default.table[ARRAYS]
-        except KeyError:
-            return _slogdet_default.call(self)
-        return slogdet_default_result(*kernel(self))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slogdet_default.call(self)
-    return slogdet_default_result(*kernel(self))
+    return slogdet_default(self)
 
 
 _slogdet.stub = slogdet
@@ -68736,24 +59295,8 @@ _linalg_cholesky = packet("aten::linalg_cholesky")
 # linalg_cholesky: default, out
 def linalg_cholesky(self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_cholesky.call((self,), {"upper": upper, "out": out})
-    if type(upper) is not bool:
-        upper = _linalg_cholesky_default.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_cholesky_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_cholesky_default.call(self, upper)
-        return kernel(self, upper)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky_default.call(self, upper)
-    return kernel(self, upper)
+        return linalg_cholesky_out(self, upper=upper, out=out)
+    return linalg_cholesky_default(self, upper=upper)
 
 
 _linalg_cholesky.stub = linalg_cholesky
@@ -68764,24 +59307,8 @@ _cholesky = packet("aten::cholesky")
 # cholesky: default, out
 def cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cholesky.call((self, upper), {"out": out})
-    if type(upper) is not bool:
-        upper = _cholesky_default.convert(1, upper)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _cholesky_default.table[ARRAYS]
-        except KeyError:
-            return _cholesky_default.call(self, upper)
-        return kernel(self, upper)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _cholesky_default.call(self, upper)
-    return kernel(self, upper)
+        return cholesky_out(self, upper, out=out)
+    return cholesky_default(self, upper)
 
 
 _cholesky.stub = cholesky
@@ -68803,23 +59330,7 @@ _qr = packet("aten::qr")
 def qr(self: Tensor, some: bool = True, *, Q: Tensor | None = None, R: Tensor | None = None) -> Any:
     if Q is not None or R is not None:
         return _qr.call((self, some), {"Q": Q, "R": R})
-    if type(some) is not bool:
-        some = _qr_default.convert(1, some)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _qr_default.table[ARRAYS]
-        except KeyError:
-            return _qr_default.call(self, some)
-        return qr_default_result(*kernel(self, some))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _qr_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _qr_default.call(self, some)
-    return qr_default_result(*kernel(self, some))
+    return qr_default(self, some)
 
 
 _qr.stub = qr
@@ -68841,23 +59352,7 @@ _linalg_eigh_ = packet("aten::linalg_eigh")
 def linalg_eigh(self: Tensor, UPLO: str = "L", *, eigvals: Tensor | None = None, eigvecs: Tensor | None = None) -> Any:
     if eigvals is not None or eigvecs is not None:
         return _linalg_eigh_.call((self, UPLO), {"eigvals": eigvals, "eigvecs": eigvecs})
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigh_default_.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigh_default_.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigh_default_.call(self, UPLO)
-        return linalg_eigh_default_result(*kernel(self, UPLO))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_default_.call(self, UPLO)
-    return linalg_eigh_default_result(*kernel(self, UPLO))
+    return linalg_eigh_default(self, UPLO)
 
 
 _linalg_eigh_.stub = linalg_eigh
@@ -68868,24 +59363,8 @@ _linalg_eigvalsh = packet("aten::linalg_eigvalsh")
 # linalg_eigvalsh: default, out
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_eigvalsh.call((self, UPLO), {"out": out})
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvalsh_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvalsh_default.call(self, UPLO)
-        return kernel(self, UPLO)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh_default.call(self, UPLO)
-    return kernel(self, UPLO)
+        return linalg_eigvalsh_out(self, UPLO, out=out)
+    return linalg_eigvalsh_default(self, UPLO)
 
 
 _linalg_eigvalsh.stub = linalg_eigvalsh
@@ -68924,22 +59403,8 @@ _linalg_eigvals_ = packet("aten::linalg_eigvals")
 # linalg_eigvals: default, out
 def linalg_eigvals(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linalg_eigvals_.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _linalg_eigvals_default.table[ARRAYS]
-        except KeyError:
-            return _linalg_eigvals_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_default.call(self)
-    return kernel(self)
+        return linalg_eigvals_out(self, out=out)
+    return linalg_eigvals_default(self)
 
 
 _linalg_eigvals_.stub = linalg_eigvals
@@ -68989,25 +59454,7 @@ def svd(
 ) -> Any:
     if U is not None or S is not None or V is not None:
         return _svd.call((self, some, compute_uv), {"U": U, "S": S, "V": V})
-    if type(some) is not bool:
-        some = _svd_default.convert(1, some)
-    if type(compute_uv) is not bool:
-        compute_uv = _svd_default.convert(2, compute_uv)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _svd_default.table[ARRAYS]
-        except KeyError:
-            return _svd_default.call(self, some, compute_uv)
-        return svd_default_result(*kernel(self, some, compute_uv))
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _svd_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _svd_default.call(self, some, compute_uv)
-    return svd_default_result(*kernel(self, some, compute_uv))
+    return svd_default(self, some, compute_uv)
 
 
 _svd.stub = svd
@@ -69104,22 +59551,8 @@ __euclidean_dist = packet("aten::_euclidean_dist")
 # _euclidean_dist: default, out
 def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __euclidean_dist.call((x1, x2), {"out": out})
-    modes = active_modes()
-    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
-        try:
-            kernel = __euclidean_dist_default.table[ARRAYS]
-        except KeyError:
-            return __euclidean_dist_default.call(x1, x2)
-        return kernel(x1, x2)
-    try:
-        keys = x1.keys | x2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist_default.call(x1, x2)
-    return kernel(x1, x2)
+        return _euclidean_dist_out(x1, x2, out=out)
+    return _euclidean_dist_default(x1, x2)
 
 
 __euclidean_dist.stub = _euclidean_dist
@@ -69130,7 +59563,7 @@ __cdist_forward = packet("aten::_cdist_forward")
 # _cdist_forward: default, out
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __cdist_forward.call((x1, x2, p, compute_mode), {"out": out})
+        return _cdist_forward_out(x1, x2, p, compute_mode, out=out)
     if type(p) is not float:
         p = __cdist_forward_default.convert(2, p)
     if compute_mode is not None and type(compute_mode) is not int:
@@ -69527,22 +59960,8 @@ _alias_copy = packet("aten::alias_copy")
 # alias_copy: default, out
 def alias_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _alias_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _alias_copy_default.table[ARRAYS]
-        except KeyError:
-            return _alias_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _alias_copy_default.call(self)
-    return kernel(self)
+        return alias_copy_out(self, out=out)
+    return alias_copy_default(self)
 
 
 _alias_copy.stub = alias_copy
@@ -69560,28 +59979,8 @@ def as_strided_copy(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _as_strided_copy.call((self, size, stride, storage_offset), {"out": out})
-    if not is_int_list(size):
-        size = _as_strided_copy_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = _as_strided_copy_default.convert(2, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_copy_default.table[ARRAYS]
-        except KeyError:
-            return _as_strided_copy_default.call(self, size, stride, storage_offset)
-        return kernel(self, size, stride, storage_offset)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy_default.call(self, size, stride, storage_offset)
-    return kernel(self, size, stride, storage_offset)
+        return as_strided_copy_out(self, size, stride, storage_offset, out=out)
+    return as_strided_copy_default(self, size, stride, storage_offset)
 
 
 _as_strided_copy.stub = as_strided_copy
@@ -69592,22 +59991,8 @@ _detach_copy = packet("aten::detach_copy")
 # detach_copy: default, out
 def detach_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _detach_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _detach_copy_default.table[ARRAYS]
-        except KeyError:
-            return _detach_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _detach_copy_default.call(self)
-    return kernel(self)
+        return detach_copy_out(self, out=out)
+    return detach_copy_default(self)
 
 
 _detach_copy.stub = detach_copy
@@ -69618,28 +60003,8 @@ _diagonal_copy = packet("aten::diagonal_copy")
 # diagonal_copy: default, out
 def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _diagonal_copy.call((self, offset, dim1, dim2), {"out": out})
-    if type(offset) is not int:
-        offset = _diagonal_copy_default.convert(1, offset)
-    if type(dim1) is not int:
-        dim1 = _diagonal_copy_default.convert(2, dim1)
-    if type(dim2) is not int:
-        dim2 = _diagonal_copy_default.convert(3, dim2)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _diagonal_copy_default.table[ARRAYS]
-        except KeyError:
-            return _diagonal_copy_default.call(self, offset, dim1, dim2)
-        return kernel(self, offset, dim1, dim2)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy_default.call(self, offset, dim1, dim2)
-    return kernel(self, offset, dim1, dim2)
+        return diagonal_copy_out(self, offset, dim1, dim2, out=out)
+    return diagonal_copy_default(self, offset, dim1, dim2)
 
 
 _diagonal_copy.stub = diagonal_copy
@@ -69658,26 +60023,8 @@ def expand_copy(
     if more or type(size) is int:
         size = [size, *more]
     if out is not None:
-        return _expand_copy.call((self, size), {"implicit": implicit, "out": out})
-    if not is_int_list(size):
-        size = _expand_copy_default.convert(1, size)
-    if type(implicit) is not bool:
-        implicit = _expand_copy_default.convert(2, implicit)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _expand_copy_default.table[ARRAYS]
-        except KeyError:
-            return _expand_copy_default.call(self, size, implicit)
-        return kernel(self, size, implicit)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _expand_copy_default.call(self, size, implicit)
-    return kernel(self, size, implicit)
+        return expand_copy_out(self, size, implicit=implicit, out=out)
+    return expand_copy_default(self, size, implicit=implicit)
 
 
 _expand_copy.stub = expand_copy
@@ -69690,24 +60037,8 @@ def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tenso
     if more or type(dims) is int:
         dims = [dims, *more]
     if out is not None:
-        return _permute_copy.call((self, dims), {"out": out})
-    if not is_int_list(dims):
-        dims = _permute_copy_default.convert(1, dims)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _permute_copy_default.table[ARRAYS]
-        except KeyError:
-            return _permute_copy_default.call(self, dims)
-        return kernel(self, dims)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _permute_copy_default.call(self, dims)
-    return kernel(self, dims)
+        return permute_copy_out(self, dims, out=out)
+    return permute_copy_default(self, dims)
 
 
 _permute_copy.stub = permute_copy
@@ -69718,26 +60049,8 @@ __reshape_alias_copy = packet("aten::_reshape_alias_copy")
 # _reshape_alias_copy: default, out
 def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __reshape_alias_copy.call((self, size, stride), {"out": out})
-    if not is_int_list(size):
-        size = __reshape_alias_copy_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = __reshape_alias_copy_default.convert(2, stride)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __reshape_alias_copy_default.table[ARRAYS]
-        except KeyError:
-            return __reshape_alias_copy_default.call(self, size, stride)
-        return kernel(self, size, stride)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy_default.call(self, size, stride)
-    return kernel(self, size, stride)
+        return _reshape_alias_copy_out(self, size, stride, out=out)
+    return _reshape_alias_copy_default(self, size, stride)
 
 
 __reshape_alias_copy.stub = _reshape_alias_copy
@@ -69748,26 +60061,8 @@ _select_copy = packet("aten::select_copy")
 # select_copy: int, int_out
 def select_copy(self: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _select_copy.call((self, dim, index), {"out": out})
-    if type(dim) is not int:
-        dim = _select_copy_int.convert(1, dim)
-    if type(index) is not int:
-        index = _select_copy_int.convert(2, index)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _select_copy_int.table[ARRAYS]
-        except KeyError:
-            return _select_copy_int.call(self, dim, index)
-        return kernel(self, dim, index)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _select_copy_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _select_copy_int.call(self, dim, index)
-    return kernel(self, dim, index)
+        return select_copy_int_out(self, dim, index, out=out)
+    return select_copy_int(self, dim, index)
 
 
 _select_copy.stub = select_copy
@@ -69786,30 +60081,8 @@ def slice_copy(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _slice_copy.call((self, dim, start, end, step), {"out": out})
-    if type(dim) is not int:
-        dim = _slice_copy_Tensor.convert(1, dim)
-    if start is not None and type(start) is not int:
-        start = _slice_copy_Tensor.convert(2, start)
-    if end is not None and type(end) is not int:
-        end = _slice_copy_Tensor.convert(3, end)
-    if type(step) is not int:
-        step = _slice_copy_Tensor.convert(4, step)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _slice_copy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _slice_copy_Tensor.call(self, dim, start, end, step)
-        return kernel(self, dim, start, end, step)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _slice_copy_Tensor.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _slice_copy_Tensor.call(self, dim, start, end, step)
-    return kernel(self, dim, start, end, step)
+        return slice_copy_Tensor_out(self, dim, start, end, step, out=out)
+    return slice_copy_Tensor(self, dim, start, end, step)
 
 
 _slice_copy.stub = slice_copy
@@ -69840,22 +60113,8 @@ _t_copy = packet("aten::t_copy")
 # t_copy: default, out
 def t_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _t_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _t_copy_default.table[ARRAYS]
-        except KeyError:
-            return _t_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _t_copy_default.call(self)
-    return kernel(self)
+        return t_copy_out(self, out=out)
+    return t_copy_default(self)
 
 
 _t_copy.stub = t_copy
@@ -69866,26 +60125,8 @@ _transpose_copy = packet("aten::transpose_copy")
 # transpose_copy: int, int_out
 def transpose_copy(self: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _transpose_copy.call((self, dim0, dim1), {"out": out})
-    if type(dim0) is not int:
-        dim0 = _transpose_copy_int.convert(1, dim0)
-    if type(dim1) is not int:
-        dim1 = _transpose_copy_int.convert(2, dim1)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _transpose_copy_int.table[ARRAYS]
-        except KeyError:
-            return _transpose_copy_int.call(self, dim0, dim1)
-        return kernel(self, dim0, dim1)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _transpose_copy_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _transpose_copy_int.call(self, dim0, dim1)
-    return kernel(self, dim0, dim1)
+        return transpose_copy_int_out(self, dim0, dim1, out=out)
+    return transpose_copy_int(self, dim0, dim1)
 
 
 _transpose_copy.stub = transpose_copy
@@ -69896,28 +60137,8 @@ _unfold_copy = packet("aten::unfold_copy")
 # unfold_copy: default, out
 def unfold_copy(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _unfold_copy.call((self, dimension, size, step), {"out": out})
-    if type(dimension) is not int:
-        dimension = _unfold_copy_default.convert(1, dimension)
-    if type(size) is not int:
-        size = _unfold_copy_default.convert(2, size)
-    if type(step) is not int:
-        step = _unfold_copy_default.convert(3, step)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unfold_copy_default.table[ARRAYS]
-        except KeyError:
-            return _unfold_copy_default.call(self, dimension, size, step)
-        return kernel(self, dimension, size, step)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unfold_copy_default.call(self, dimension, size, step)
-    return kernel(self, dimension, size, step)
+        return unfold_copy_out(self, dimension, size, step, out=out)
+    return unfold_copy_default(self, dimension, size, step)
 
 
 _unfold_copy.stub = unfold_copy
@@ -69928,24 +60149,8 @@ _unsqueeze_copy = packet("aten::unsqueeze_copy")
 # unsqueeze_copy: default, out
 def unsqueeze_copy(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _unsqueeze_copy.call((self, dim), {"out": out})
-    if type(dim) is not int:
-        dim = _unsqueeze_copy_default.convert(1, dim)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _unsqueeze_copy_default.table[ARRAYS]
-        except KeyError:
-            return _unsqueeze_copy_default.call(self, dim)
-        return kernel(self, dim)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy_default.call(self, dim)
-    return kernel(self, dim)
+        return unsqueeze_copy_out(self, dim, out=out)
+    return unsqueeze_copy_default(self, dim)
 
 
 _unsqueeze_copy.stub = unsqueeze_copy
@@ -69956,22 +60161,8 @@ _view_as_complex_copy = packet("aten::view_as_complex_copy")
 # view_as_complex_copy: default, out
 def view_as_complex_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _view_as_complex_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _view_as_complex_copy_default.table[ARRAYS]
-        except KeyError:
-            return _view_as_complex_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy_default.call(self)
-    return kernel(self)
+        return view_as_complex_copy_out(self, out=out)
+    return view_as_complex_copy_default(self)
 
 
 _view_as_complex_copy.stub = view_as_complex_copy
@@ -69982,22 +60173,8 @@ _view_as_real_copy = packet("aten::view_as_real_copy")
 # view_as_real_copy: default, out
 def view_as_real_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _view_as_real_copy.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _view_as_real_copy_default.table[ARRAYS]
-        except KeyError:
-            return _view_as_real_copy_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy_default.call(self)
-    return kernel(self)
+        return view_as_real_copy_out(self, out=out)
+    return view_as_real_copy_default(self)
 
 
 _view_as_real_copy.stub = view_as_real_copy
@@ -70026,7 +60203,7 @@ def flip(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None
     if more or type(dims) is int:
         dims = [dims, *more]
     if out is not None:
-        return _flip.call((self, dims), {"out": out})
+        return flip_out(self, dims, out=out)
     if not is_int_list(dims):
         dims = _flip_default.convert(1, dims)
     modes = active_modes()
@@ -70064,7 +60241,7 @@ def roll(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _roll.call((self, shifts, dims), {"out": out})
+        return roll_out(self, shifts, dims, out=out)
     if not is_int_list(shifts):
         shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
@@ -70094,7 +60271,7 @@ _rot90 = packet("aten::rot90")
 # rot90: default, out
 def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _rot90.call((self, k, dims), {"out": out})
+        return rot90_out(self, k, dims, out=out)
     if type(k) is not int:
         k = _rot90_default.convert(1, k)
     if not is_int_list(dims):
@@ -70124,7 +60301,7 @@ _channel_shuffle = packet("aten::channel_shuffle")
 # channel_shuffle: default, out
 def channel_shuffle(self: Tensor, groups: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _channel_shuffle.call((self, groups), {"out": out})
+        return channel_shuffle_out(self, groups, out=out)
     if type(groups) is not int:
         groups = _channel_shuffle_default.convert(1, groups)
     modes = active_modes()
@@ -70152,7 +60329,7 @@ _pixel_shuffle = packet("aten::pixel_shuffle")
 # pixel_shuffle: default, out
 def pixel_shuffle(self: Tensor, upscale_factor: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _pixel_shuffle.call((self, upscale_factor), {"out": out})
+        return pixel_shuffle_out(self, upscale_factor, out=out)
     if type(upscale_factor) is not int:
         upscale_factor = _pixel_shuffle_default.convert(1, upscale_factor)
     modes = active_modes()
@@ -70180,7 +60357,7 @@ _pixel_unshuffle = packet("aten::pixel_unshuffle")
 # pixel_unshuffle: default, out
 def pixel_unshuffle(self: Tensor, downscale_factor: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _pixel_unshuffle.call((self, downscale_factor), {"out": out})
+        return pixel_unshuffle_out(self, downscale_factor, out=out)
     if type(downscale_factor) is not int:
         downscale_factor = _pixel_unshuffle_default.convert(1, downscale_factor)
     modes = active_modes()
@@ -70208,7 +60385,7 @@ _narrow_copy = packet("aten::narrow_copy")
 # narrow_copy: default, out
 def narrow_copy(self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _narrow_copy.call((self, dim, start, length), {"out": out})
+        return narrow_copy_out(self, dim, start, length, out=out)
     if type(dim) is not int:
         dim = _narrow_copy_default.convert(1, dim)
     if type(start) is not int:
@@ -70242,7 +60419,7 @@ def repeat(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor |
     if more or type(repeats) is int:
         repeats = [repeats, *more]
     if out is not None:
-        return _repeat.call((self, repeats), {"out": out})
+        return repeat_out(self, repeats, out=out)
     if not is_int_list(repeats):
         repeats = _repeat_default.convert(1, repeats)
     modes = active_modes()
@@ -70288,22 +60465,8 @@ _concat = packet("aten::concat")
 # concat: default, out
 def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _concat.call((tensors, dim), {"out": out})
-    if type(dim) is not int:
-        dim = _concat_default.convert(1, dim)
-    if type(tensors) is not list:
-        return _concat_default.call(tensors, dim)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _concat_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _concat_default.call(tensors, dim)
-    return kernel(tensors, dim)
+        return concat_out(tensors, dim, out=out)
+    return concat_default(tensors, dim)
 
 
 _concat.stub = concat
@@ -70314,22 +60477,8 @@ _concatenate = packet("aten::concatenate")
 # concatenate: default, out
 def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _concatenate.call((tensors, dim), {"out": out})
-    if type(dim) is not int:
-        dim = _concatenate_default.convert(1, dim)
-    if type(tensors) is not list:
-        return _concatenate_default.call(tensors, dim)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _concatenate_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _concatenate_default.call(tensors, dim)
-    return kernel(tensors, dim)
+        return concatenate_out(tensors, dim, out=out)
+    return concatenate_default(tensors, dim)
 
 
 _concatenate.stub = concatenate
@@ -70340,20 +60489,8 @@ _hstack = packet("aten::hstack")
 # hstack: default, out
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hstack.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _hstack_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _hstack_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _hstack_default.call(tensors)
-    return kernel(tensors)
+        return hstack_out(tensors, out=out)
+    return hstack_default(tensors)
 
 
 _hstack.stub = hstack
@@ -70364,20 +60501,8 @@ _vstack = packet("aten::vstack")
 # vstack: default, out
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _vstack.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _vstack_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _vstack_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _vstack_default.call(tensors)
-    return kernel(tensors)
+        return vstack_out(tensors, out=out)
+    return vstack_default(tensors)
 
 
 _vstack.stub = vstack
@@ -70388,20 +60513,8 @@ _row_stack = packet("aten::row_stack")
 # row_stack: default, out
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _row_stack.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _row_stack_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _row_stack_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _row_stack_default.call(tensors)
-    return kernel(tensors)
+        return row_stack_out(tensors, out=out)
+    return row_stack_default(tensors)
 
 
 _row_stack.stub = row_stack
@@ -70412,20 +60525,8 @@ _dstack = packet("aten::dstack")
 # dstack: default, out
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _dstack.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _dstack_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _dstack_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _dstack_default.call(tensors)
-    return kernel(tensors)
+        return dstack_out(tensors, out=out)
+    return dstack_default(tensors)
 
 
 _dstack.stub = dstack
@@ -70436,20 +60537,8 @@ _column_stack = packet("aten::column_stack")
 # column_stack: default, out
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _column_stack.call((tensors,), {"out": out})
-    if type(tensors) is not list:
-        return _column_stack_default.call(tensors)
-    modes = active_modes()
-    try:
-        keys = 0
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _column_stack_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _column_stack_default.call(tensors)
-    return kernel(tensors)
+        return column_stack_out(tensors, out=out)
+    return column_stack_default(tensors)
 
 
 _column_stack.stub = column_stack
@@ -70460,7 +60549,7 @@ _block_diag = packet("aten::block_diag")
 # block_diag: default, out
 def block_diag(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _block_diag.call((tensors,), {"out": out})
+        return block_diag_out(tensors, out=out)
     if type(tensors) is not list:
         return _block_diag_default.call(tensors)
     modes = active_modes()
@@ -70502,24 +60591,8 @@ _diag = packet("aten::diag")
 # diag: default, out
 def diag(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _diag.call((self, diagonal), {"out": out})
-    if type(diagonal) is not int:
-        diagonal = _diag_default.convert(1, diagonal)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _diag_default.table[ARRAYS]
-        except KeyError:
-            return _diag_default.call(self, diagonal)
-        return kernel(self, diagonal)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _diag_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _diag_default.call(self, diagonal)
-    return kernel(self, diagonal)
+        return diag_out(self, diagonal, out=out)
+    return diag_default(self, diagonal)
 
 
 _diag.stub = diag
@@ -70532,7 +60605,7 @@ _diag_embed = packet("aten::diag_embed")
 # diag_embed: default, out
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _diag_embed.call((self, offset, dim1, dim2), {"out": out})
+        return diag_embed_out(self, offset, dim1, dim2, out=out)
     if type(offset) is not int:
         offset = _diag_embed_default.convert(1, offset)
     if type(dim1) is not int:
@@ -70667,7 +60740,7 @@ def slice_scatter(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _slice_scatter.call((self, src, dim, start, end, step), {"out": out})
+        return slice_scatter_out(self, src, dim, start, end, step, out=out)
     if type(dim) is not int:
         dim = _slice_scatter_default.convert(2, dim)
     if start is not None and type(start) is not int:
@@ -70701,7 +60774,7 @@ _select_scatter = packet("aten::select_scatter")
 # select_scatter: default, out
 def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _select_scatter.call((self, src, dim, index), {"out": out})
+        return select_scatter_out(self, src, dim, index, out=out)
     if type(dim) is not int:
         dim = _select_scatter_default.convert(2, dim)
     if type(index) is not int:
@@ -70739,7 +60812,7 @@ def diagonal_scatter(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _diagonal_scatter.call((self, src, offset, dim1, dim2), {"out": out})
+        return diagonal_scatter_out(self, src, offset, dim1, dim2, out=out)
     if type(offset) is not int:
         offset = _diagonal_scatter_default.convert(2, offset)
     if type(dim1) is not int:
@@ -70779,28 +60852,8 @@ def as_strided_scatter(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _as_strided_scatter.call((self, src, size, stride, storage_offset), {"out": out})
-    if not is_int_list(size):
-        size = _as_strided_scatter_default.convert(2, size)
-    if not is_int_list(stride):
-        stride = _as_strided_scatter_default.convert(3, stride)
-    if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
-    modes = active_modes()
-    if type(self) is ndarray and type(src) is ndarray and modes is None:
-        try:
-            kernel = _as_strided_scatter_default.table[ARRAYS]
-        except KeyError:
-            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
-        return kernel(self, src, size, stride, storage_offset)
-    try:
-        keys = self.keys | src.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
-    return kernel(self, src, size, stride, storage_offset)
+        return as_strided_scatter_out(self, src, size, stride, storage_offset, out=out)
+    return as_strided_scatter_default(self, src, size, stride, storage_offset)
 
 
 _as_strided_scatter.stub = as_strided_scatter
@@ -70811,7 +60864,7 @@ _constant_pad_nd = packet("aten::constant_pad_nd")
 # constant_pad_nd: default, out
 def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Scalar = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _constant_pad_nd.call((self, pad, value), {"out": out})
+        return constant_pad_nd_out(self, pad, value, out=out)
     if not is_int_list(pad):
         pad = _constant_pad_nd_default.convert(1, pad)
     if type(value) is not int and type(value) is not float:
@@ -70841,7 +60894,7 @@ _reflection_pad1d = packet("aten::reflection_pad1d")
 # reflection_pad1d: default, out
 def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _reflection_pad1d.call((self, padding), {"out": out})
+        return reflection_pad1d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
@@ -70869,7 +60922,7 @@ _reflection_pad2d = packet("aten::reflection_pad2d")
 # reflection_pad2d: default, out
 def reflection_pad2d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _reflection_pad2d.call((self, padding), {"out": out})
+        return reflection_pad2d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = _reflection_pad2d_default.convert(1, padding)
     modes = active_modes()
@@ -70897,7 +60950,7 @@ _reflection_pad3d = packet("aten::reflection_pad3d")
 # reflection_pad3d: default, out
 def reflection_pad3d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _reflection_pad3d.call((self, padding), {"out": out})
+        return reflection_pad3d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = _reflection_pad3d_default.convert(1, padding)
     modes = active_modes()
@@ -70925,7 +60978,7 @@ _replication_pad1d = packet("aten::replication_pad1d")
 # replication_pad1d: default, out
 def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _replication_pad1d.call((self, padding), {"out": out})
+        return replication_pad1d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
@@ -70953,7 +61006,7 @@ _replication_pad2d = packet("aten::replication_pad2d")
 # replication_pad2d: default, out
 def replication_pad2d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _replication_pad2d.call((self, padding), {"out": out})
+        return replication_pad2d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = _replication_pad2d_default.convert(1, padding)
     modes = active_modes()
@@ -70981,7 +61034,7 @@ _replication_pad3d = packet("aten::replication_pad3d")
 # replication_pad3d: default, out
 def replication_pad3d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _replication_pad3d.call((self, padding), {"out": out})
+        return replication_pad3d_out(self, padding, out=out)
     if not is_int_list(padding):
         padding = _replication_pad3d_default.convert(1, padding)
     modes = active_modes()
@@ -71015,7 +61068,7 @@ _cat = packet("aten::cat")
 # cat: default, out
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _cat.call((tensors, dim), {"out": out})
+        return cat_out(tensors, dim, out=out)
     if type(dim) is not int:
         dim = _cat_default.convert(1, dim)
     if type(tensors) is not list:
@@ -71041,7 +61094,7 @@ _stack = packet("aten::stack")
 # stack: default, out
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _stack.call((tensors, dim), {"out": out})
+        return stack_out(tensors, dim, out=out)
     if type(dim) is not int:
         dim = _stack_default.convert(1, dim)
     if type(tensors) is not list:
@@ -71067,7 +61120,7 @@ _index = packet("aten::index")
 # index: Tensor, Tensor_out
 def index(self: Tensor, indices: Sequence[Tensor | None], *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _index.call((self, indices), {"out": out})
+        return index_Tensor_out(self, indices, out=out)
     if type(indices) is not list:
         return _index_Tensor.call(self, indices)
     modes = active_modes()
@@ -71099,7 +61152,7 @@ def index_put(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _index_put.call((self, indices, values, accumulate), {"out": out})
+        return index_put_out(self, indices, values, accumulate, out=out)
     if type(accumulate) is not bool:
         accumulate = _index_put_default.convert(3, accumulate)
     if type(indices) is not list:
@@ -71126,7 +61179,7 @@ _index_select = packet("aten::index_select")
 # index_select: default, out
 def index_select(self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _index_select.call((self, dim, index), {"out": out})
+        return index_select_out(self, dim, index, out=out)
     if type(dim) is not int:
         dim = _index_select_default.convert(1, dim)
     modes = active_modes()
@@ -71154,7 +61207,7 @@ _gather = packet("aten::gather")
 # gather: default, out
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _gather.call((self, dim, index), {"sparse_grad": sparse_grad, "out": out})
+        return gather_out(self, dim, index, sparse_grad=sparse_grad, out=out)
     if type(dim) is not int:
         dim = _gather_default.convert(1, dim)
     if type(sparse_grad) is not bool:
@@ -71184,7 +61237,7 @@ _take = packet("aten::take")
 # take: default, out
 def take(self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _take.call((self, index), {"out": out})
+        return take_out(self, index, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
@@ -71210,24 +61263,8 @@ _take_along_dim = packet("aten::take_along_dim")
 # take_along_dim: default, out
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _take_along_dim.call((self, indices, dim), {"out": out})
-    if dim is not None and type(dim) is not int:
-        dim = _take_along_dim_default.convert(2, dim)
-    modes = active_modes()
-    if type(self) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _take_along_dim_default.table[ARRAYS]
-        except KeyError:
-            return _take_along_dim_default.call(self, indices, dim)
-        return kernel(self, indices, dim)
-    try:
-        keys = self.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _take_along_dim_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _take_along_dim_default.call(self, indices, dim)
-    return kernel(self, indices, dim)
+        return take_along_dim_out(self, indices, dim, out=out)
+    return take_along_dim_default(self, indices, dim)
 
 
 _take_along_dim.stub = take_along_dim
@@ -71241,7 +61278,7 @@ _put = packet("aten::put")
 # put: default, out
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _put.call((self, index, source, accumulate), {"out": out})
+        return put_out(self, index, source, accumulate, out=out)
     if type(accumulate) is not bool:
         accumulate = _put_default.convert(3, accumulate)
     modes = active_modes()
@@ -71279,7 +61316,7 @@ _scatter_add = packet("aten::scatter_add")
 # scatter_add: default, out
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _scatter_add.call((self, dim, index, src), {"out": out})
+        return scatter_add_out(self, dim, index, src, out=out)
     if type(dim) is not int:
         dim = _scatter_add_default.convert(1, dim)
     modes = active_modes()
@@ -71316,7 +61353,7 @@ def scatter_reduce(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _scatter_reduce.call((self, dim, index, src, reduce), {"include_self": include_self, "out": out})
+        return scatter_reduce_two_out(self, dim, index, src, reduce, include_self=include_self, out=out)
     if type(dim) is not int:
         dim = _scatter_reduce_two.convert(1, dim)
     if type(reduce) is not str:
@@ -71356,7 +61393,7 @@ def index_add(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _index_add.call((self, dim, index, source), {"alpha": alpha, "out": out})
+        return index_add_out(self, dim, index, source, alpha=alpha, out=out)
     if type(dim) is not int:
         dim = _index_add_default.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
@@ -71395,7 +61432,7 @@ def index_reduce(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _index_reduce.call((self, dim, index, source, reduce), {"include_self": include_self, "out": out})
+        return index_reduce_out(self, dim, index, source, reduce, include_self=include_self, out=out)
     if type(dim) is not int:
         dim = _index_reduce_default.convert(1, dim)
     if type(reduce) is not str:
@@ -71427,7 +61464,7 @@ _index_copy = packet("aten::index_copy")
 # index_copy: default, out
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _index_copy.call((self, dim, index, source), {"out": out})
+        return index_copy_out(self, dim, index, source, out=out)
     if type(dim) is not int:
         dim = _index_copy_default.convert(1, dim)
     modes = active_modes()
@@ -71471,6 +61508,8 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *,
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return index_fill_int_Scalar(self, dim, index, value)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return index_fill_int_Tensor_out(self, dim, index, value, out=out)
         return _index_fill.call((self, dim, index, value), {"out": out})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
@@ -71493,7 +61532,7 @@ _masked_scatter = packet("aten::masked_scatter")
 # masked_scatter: default, out
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _masked_scatter.call((self, mask, source), {"out": out})
+        return masked_scatter_out(self, mask, source, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
         try:
@@ -71528,6 +61567,8 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return masked_fill_Scalar(self, mask, value)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return masked_fill_Tensor_out(self, mask, value, out=out)
         return _masked_fill.call((self, mask, value), {"out": out})
     modes = active_modes()
     try:
@@ -71548,22 +61589,8 @@ _masked_select = packet("aten::masked_select")
 # masked_select: default, out
 def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _masked_select.call((self, mask), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and modes is None:
-        try:
-            kernel = _masked_select_default.table[ARRAYS]
-        except KeyError:
-            return _masked_select_default.call(self, mask)
-        return kernel(self, mask)
-    try:
-        keys = self.keys | mask.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _masked_select_default.call(self, mask)
-    return kernel(self, mask)
+        return masked_select_out(self, mask, out=out)
+    return masked_select_default(self, mask)
 
 
 _masked_select.stub = masked_select
@@ -71580,7 +61607,7 @@ _tril = packet("aten::tril")
 # tril: default, out
 def tril(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _tril.call((self, diagonal), {"out": out})
+        return tril_out(self, diagonal, out=out)
     if type(diagonal) is not int:
         diagonal = _tril_default.convert(1, diagonal)
     modes = active_modes()
@@ -71608,7 +61635,7 @@ _triu = packet("aten::triu")
 # triu: default, out
 def triu(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _triu.call((self, diagonal), {"out": out})
+        return triu_out(self, diagonal, out=out)
     if type(diagonal) is not int:
         diagonal = _triu_default.convert(1, diagonal)
     modes = active_modes()
@@ -71636,7 +61663,7 @@ __softmax = packet("aten::_softmax")
 # _softmax: default, out
 def _softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __softmax.call((self, dim, half_to_float), {"out": out})
+        return _softmax_out(self, dim, half_to_float, out=out)
     if type(dim) is not int:
         dim = __softmax_default.convert(1, dim)
     if type(half_to_float) is not bool:
@@ -71666,7 +61693,7 @@ __log_softmax = packet("aten::_log_softmax")
 # _log_softmax: default, out
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __log_softmax.call((self, dim, half_to_float), {"out": out})
+        return _log_softmax_out(self, dim, half_to_float, out=out)
     if type(dim) is not int:
         dim = __log_softmax_default.convert(1, dim)
     if type(half_to_float) is not bool:
@@ -71696,26 +61723,8 @@ _softmax_ = packet("aten::softmax")
 # softmax: int, int_out
 def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _softmax_.call((self, dim, dtype), {"out": out})
-    if type(dim) is not int:
-        dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
-        dtype = _softmax_int.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _softmax_int.table[ARRAYS]
-        except KeyError:
-            return _softmax_int.call(self, dim, dtype)
-        return kernel(self, dim, dtype)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softmax_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softmax_int.call(self, dim, dtype)
-    return kernel(self, dim, dtype)
+        return softmax_int_out(self, dim, dtype, out=out)
+    return softmax_int(self, dim, dtype)
 
 
 _softmax_.stub = softmax
@@ -71726,26 +61735,8 @@ _log_softmax_ = packet("aten::log_softmax")
 # log_softmax: int, int_out
 def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log_softmax_.call((self, dim, dtype), {"out": out})
-    if type(dim) is not int:
-        dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
-        dtype = _log_softmax_int.convert(2, dtype)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _log_softmax_int.table[ARRAYS]
-        except KeyError:
-            return _log_softmax_int.call(self, dim, dtype)
-        return kernel(self, dim, dtype)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_softmax_int.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_softmax_int.call(self, dim, dtype)
-    return kernel(self, dim, dtype)
+        return log_softmax_int_out(self, dim, dtype, out=out)
+    return log_softmax_int(self, dim, dtype)
 
 
 _log_softmax_.stub = log_softmax
@@ -71758,24 +61749,8 @@ _linear = packet("aten::linear")
 # linear: default, out
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _linear.call((input, weight, bias), {"out": out})
-    modes = active_modes()
-    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
-        try:
-            kernel = _linear_default.table[ARRAYS]
-        except KeyError:
-            return _linear_default.call(input, weight, bias)
-        return kernel(input, weight, bias)
-    try:
-        keys = input.keys | weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _linear_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _linear_default.call(input, weight, bias)
-    return kernel(input, weight, bias)
+        return linear_out(input, weight, bias, out=out)
+    return linear_default(input, weight, bias)
 
 
 _linear.stub = linear
@@ -71796,7 +61771,7 @@ def embedding(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _embedding.call((weight, indices, padding_idx, scale_grad_by_freq, sparse), {"out": out})
+        return embedding_out(weight, indices, padding_idx, scale_grad_by_freq, sparse, out=out)
     if type(padding_idx) is not int:
         padding_idx = _embedding_default.convert(2, padding_idx)
     if type(scale_grad_by_freq) is not bool:
@@ -71835,7 +61810,7 @@ def embedding_renorm(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _embedding_renorm.call((self, indices, max_norm, norm_type), {"out": out})
+        return embedding_renorm_out(self, indices, max_norm, norm_type, out=out)
     if type(max_norm) is not float:
         max_norm = _embedding_renorm_default.convert(2, max_norm)
     if type(norm_type) is not float:
@@ -72079,52 +62054,7 @@ def _native_batch_norm_legit_no_training(
             (input, weight, bias, running_mean, running_var, momentum, eps),
             {"out0": out0, "out1": out1, "out2": out2},
         )
-    if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
-    if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and type(running_mean) is ndarray
-        and type(running_var) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
-        except KeyError:
-            return __native_batch_norm_legit_no_training_default.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                momentum,
-                eps,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
-    try:
-        keys = input.keys | running_mean.keys | running_var.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training_default.call(
-            input,
-            weight,
-            bias,
-            running_mean,
-            running_var,
-            momentum,
-            eps,
-        )
-    return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
+    return _native_batch_norm_legit_no_training_default(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 __native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
@@ -72152,51 +62082,7 @@ def native_batch_norm(
             (input, weight, bias, running_mean, running_var, training, momentum, eps),
             {"out": out, "save_mean": save_mean, "save_invstd": save_invstd},
         )
-    if type(training) is not bool:
-        training = _native_batch_norm_default.convert(5, training)
-    if type(momentum) is not float:
-        momentum = _native_batch_norm_default.convert(6, momentum)
-    if type(eps) is not float:
-        eps = _native_batch_norm_default.convert(7, eps)
-    modes = active_modes()
-    if (
-        type(input) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (bias is None or type(bias) is ndarray)
-        and (running_mean is None or type(running_mean) is ndarray)
-        and (running_var is None or type(running_var) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _native_batch_norm_default.table[ARRAYS]
-        except KeyError:
-            return _native_batch_norm_default.call(
-                input,
-                weight,
-                bias,
-                running_mean,
-                running_var,
-                training,
-                momentum,
-                eps,
-            )
-        return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    try:
-        keys = input.keys
-        if weight is not None:
-            keys |= weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if running_mean is not None:
-            keys |= running_mean.keys
-        if running_var is not None:
-            keys |= running_var.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return native_batch_norm_default(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 _native_batch_norm.stub = native_batch_norm
@@ -72211,7 +62097,7 @@ _silu = packet("aten::silu")
 # silu: default, out
 def silu(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _silu.call((self,), {"out": out})
+        return silu_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -72237,7 +62123,7 @@ _mish = packet("aten::mish")
 # mish: default, out
 def mish(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _mish.call((self,), {"out": out})
+        return mish_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -72270,7 +62156,7 @@ def elu(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _elu.call((self, alpha, scale, input_scale), {"out": out})
+        return elu_out(self, alpha, scale, input_scale, out=out)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _elu_default.convert(1, alpha)
     if type(scale) is not int and type(scale) is not float:
@@ -72302,7 +62188,7 @@ _celu = packet("aten::celu")
 # celu: default, out
 def celu(self: Tensor, alpha: Scalar = 1.0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _celu.call((self, alpha), {"out": out})
+        return celu_out(self, alpha, out=out)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _celu_default.convert(1, alpha)
     modes = active_modes()
@@ -72334,7 +62220,7 @@ _leaky_relu = packet("aten::leaky_relu")
 # leaky_relu: default, out
 def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _leaky_relu.call((self, negative_slope), {"out": out})
+        return leaky_relu_out(self, negative_slope, out=out)
     if type(negative_slope) is not int and type(negative_slope) is not float:
         negative_slope = _leaky_relu_default.convert(1, negative_slope)
     modes = active_modes()
@@ -72376,7 +62262,7 @@ _softplus = packet("aten::softplus")
 # softplus: default, out
 def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _softplus.call((self, beta, threshold), {"out": out})
+        return softplus_out(self, beta, threshold, out=out)
     if type(beta) is not int and type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     if type(threshold) is not int and type(threshold) is not float:
@@ -72406,22 +62292,8 @@ _log_sigmoid = packet("aten::log_sigmoid")
 # log_sigmoid: default, out
 def log_sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _log_sigmoid.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_default.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_default.call(self)
-    return kernel(self)
+        return log_sigmoid_out(self, out=out)
+    return log_sigmoid_default(self)
 
 
 _log_sigmoid.stub = log_sigmoid
@@ -72458,7 +62330,7 @@ _hardtanh = packet("aten::hardtanh")
 # hardtanh: default, out
 def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hardtanh.call((self, min_val, max_val), {"out": out})
+        return hardtanh_out(self, min_val, max_val, out=out)
     if type(min_val) is not int and type(min_val) is not float:
         min_val = _hardtanh_default.convert(1, min_val)
     if type(max_val) is not int and type(max_val) is not float:
@@ -72492,7 +62364,7 @@ _hardsigmoid = packet("aten::hardsigmoid")
 # hardsigmoid: default, out
 def hardsigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hardsigmoid.call((self,), {"out": out})
+        return hardsigmoid_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -72518,7 +62390,7 @@ _hardswish = packet("aten::hardswish")
 # hardswish: default, out
 def hardswish(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hardswish.call((self,), {"out": out})
+        return hardswish_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -72544,7 +62416,7 @@ _hardshrink = packet("aten::hardshrink")
 # hardshrink: default, out
 def hardshrink(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _hardshrink.call((self, lambd), {"out": out})
+        return hardshrink_out(self, lambd, out=out)
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _hardshrink_default.convert(1, lambd)
     modes = active_modes()
@@ -72572,7 +62444,7 @@ _softshrink = packet("aten::softshrink")
 # softshrink: default, out
 def softshrink(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _softshrink.call((self, lambd), {"out": out})
+        return softshrink_out(self, lambd, out=out)
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _softshrink_default.convert(1, lambd)
     modes = active_modes()
@@ -72600,7 +62472,7 @@ _threshold = packet("aten::threshold")
 # threshold: default, out
 def threshold(self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _threshold.call((self, threshold, value), {"out": out})
+        return threshold_out(self, threshold, value, out=out)
     if type(threshold) is not int and type(threshold) is not float:
         threshold = _threshold_default.convert(1, threshold)
     if type(value) is not int and type(value) is not float:
@@ -72630,7 +62502,7 @@ _glu = packet("aten::glu")
 # glu: default, out
 def glu(self: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _glu.call((self, dim), {"out": out})
+        return glu_out(self, dim, out=out)
     if type(dim) is not int:
         dim = _glu_default.convert(1, dim)
     modes = active_modes()
@@ -72658,7 +62530,7 @@ _mse_loss = packet("aten::mse_loss")
 # mse_loss: default, out
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _mse_loss.call((self, target, reduction), {"out": out})
+        return mse_loss_out(self, target, reduction, out=out)
     if type(reduction) is not int:
         reduction = _mse_loss_default.convert(2, reduction)
     modes = active_modes()
@@ -72695,7 +62567,7 @@ def smooth_l1_loss(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _smooth_l1_loss.call((self, target, reduction, beta), {"out": out})
+        return smooth_l1_loss_out(self, target, reduction, beta, out=out)
     if type(reduction) is not int:
         reduction = _smooth_l1_loss_default.convert(2, reduction)
     if type(beta) is not float:
@@ -72732,7 +62604,7 @@ def huber_loss(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _huber_loss.call((self, target, reduction, delta), {"out": out})
+        return huber_loss_out(self, target, reduction, delta, out=out)
     if type(reduction) is not int:
         reduction = _huber_loss_default.convert(2, reduction)
     if type(delta) is not float:
@@ -72769,7 +62641,7 @@ def binary_cross_entropy(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _binary_cross_entropy.call((self, target, weight, reduction), {"out": out})
+        return binary_cross_entropy_out(self, target, weight, reduction, out=out)
     if type(reduction) is not int:
         reduction = _binary_cross_entropy_default.convert(3, reduction)
     modes = active_modes()
@@ -72812,34 +62684,8 @@ def binary_cross_entropy_with_logits(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _binary_cross_entropy_with_logits.call((self, target, weight, pos_weight, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and (pos_weight is None or type(pos_weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
-        except KeyError:
-            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
-        return kernel(self, target, weight, pos_weight, reduction)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if pos_weight is not None:
-            keys |= pos_weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
-    return kernel(self, target, weight, pos_weight, reduction)
+        return binary_cross_entropy_with_logits_out(self, target, weight, pos_weight, reduction, out=out)
+    return binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction)
 
 
 _binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
@@ -72852,24 +62698,8 @@ _soft_margin_loss = packet("aten::soft_margin_loss")
 # soft_margin_loss: default, out
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _soft_margin_loss.call((self, target, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _soft_margin_loss_default.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and modes is None:
-        try:
-            kernel = _soft_margin_loss_default.table[ARRAYS]
-        except KeyError:
-            return _soft_margin_loss_default.call(self, target, reduction)
-        return kernel(self, target, reduction)
-    try:
-        keys = self.keys | target.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss_default.call(self, target, reduction)
-    return kernel(self, target, reduction)
+        return soft_margin_loss_out(self, target, reduction, out=out)
+    return soft_margin_loss_default(self, target, reduction)
 
 
 _soft_margin_loss.stub = soft_margin_loss
@@ -72892,33 +62722,8 @@ def nll_loss(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _nll_loss.call((self, target, weight, reduction, ignore_index), {"out": out})
-    if type(reduction) is not int:
-        reduction = _nll_loss_default.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss_default.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss_default.table[ARRAYS]
-        except KeyError:
-            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
-        return kernel(self, target, weight, reduction, ignore_index)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
-    return kernel(self, target, weight, reduction, ignore_index)
+        return nll_loss_out(self, target, weight, reduction, ignore_index, out=out)
+    return nll_loss_default(self, target, weight, reduction, ignore_index)
 
 
 _nll_loss.stub = nll_loss
@@ -72986,33 +62791,8 @@ def nll_loss2d(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _nll_loss2d.call((self, target, weight, reduction, ignore_index), {"out": out})
-    if type(reduction) is not int:
-        reduction = _nll_loss2d_default.convert(3, reduction)
-    if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and type(target) is ndarray
-        and (weight is None or type(weight) is ndarray)
-        and modes is None
-    ):
-        try:
-            kernel = _nll_loss2d_default.table[ARRAYS]
-        except KeyError:
-            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
-        return kernel(self, target, weight, reduction, ignore_index)
-    try:
-        keys = self.keys | target.keys
-        if weight is not None:
-            keys |= weight.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
-    return kernel(self, target, weight, reduction, ignore_index)
+        return nll_loss2d_out(self, target, weight, reduction, ignore_index, out=out)
+    return nll_loss2d_default(self, target, weight, reduction, ignore_index)
 
 
 _nll_loss2d.stub = nll_loss2d
@@ -73085,7 +62865,7 @@ def multi_margin_loss(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _multi_margin_loss.call((self, target, p, margin, weight, reduction), {"out": out})
+        return multi_margin_loss_out(self, target, p, margin, weight, reduction, out=out)
     if type(p) is not int and type(p) is not float:
         p = _multi_margin_loss_default.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
@@ -73124,24 +62904,8 @@ _multilabel_margin_loss = packet("aten::multilabel_margin_loss")
 # multilabel_margin_loss: default, out
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _multilabel_margin_loss.call((self, target, reduction), {"out": out})
-    if type(reduction) is not int:
-        reduction = _multilabel_margin_loss_default.convert(2, reduction)
-    modes = active_modes()
-    if type(self) is ndarray and type(target) is ndarray and modes is None:
-        try:
-            kernel = _multilabel_margin_loss_default.table[ARRAYS]
-        except KeyError:
-            return _multilabel_margin_loss_default.call(self, target, reduction)
-        return kernel(self, target, reduction)
-    try:
-        keys = self.keys | target.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss_default.call(self, target, reduction)
-    return kernel(self, target, reduction)
+        return multilabel_margin_loss_out(self, target, reduction, out=out)
+    return multilabel_margin_loss_default(self, target, reduction)
 
 
 _multilabel_margin_loss.stub = multilabel_margin_loss
@@ -73212,9 +62976,17 @@ def convolution(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _convolution_.call(
-            (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
-            {"out": out},
+        return convolution_out(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            out=out,
         )
     if not is_int_list(stride):
         stride = _convolution_default_.convert(3, stride)
@@ -73291,65 +63063,7 @@ def _convolution(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return __convolution.call(
-            (
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-            ),
-            {"out": out},
-        )
-    if not is_int_list(stride):
-        stride = __convolution_default.convert(3, stride)
-    if not is_int_list(padding):
-        padding = __convolution_default.convert(4, padding)
-    if not is_int_list(dilation):
-        dilation = __convolution_default.convert(5, dilation)
-    if type(transposed) is not bool:
-        transposed = __convolution_default.convert(6, transposed)
-    if not is_int_list(output_padding):
-        output_padding = __convolution_default.convert(7, output_padding)
-    if type(groups) is not int:
-        groups = __convolution_default.convert(8, groups)
-    if type(benchmark) is not bool:
-        benchmark = __convolution_default.convert(9, benchmark)
-    if type(deterministic) is not bool:
-        deterministic = __convolution_default.convert(10, deterministic)
-    if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
-    if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution_default.convert(12, allow_tf32)
-    modes = active_modes()
-    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
-        try:
-            kernel = __convolution_default.table[ARRAYS]
-        except KeyError:
-            return __convolution_default.call(
-                input,
-                weight,
-                bias,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-                benchmark,
-                deterministic,
-                cudnn_enabled,
-                allow_tf32,
-            )
-        return kernel(
+        return _convolution_out(
             input,
             weight,
             bias,
@@ -73363,31 +63077,9 @@ def _convolution(
             deterministic,
             cudnn_enabled,
             allow_tf32,
+            out=out,
         )
-    try:
-        keys = input.keys | weight.keys
-        if bias is not None:
-            keys |= bias.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __convolution_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __convolution_default.call(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-        )
-    return kernel(
+    return _convolution_default(
         input,
         weight,
         bias,
@@ -73476,7 +63168,7 @@ def im2col(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _im2col.call((self, kernel_size, dilation, padding, stride), {"out": out})
+        return im2col_out(self, kernel_size, dilation, padding, stride, out=out)
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
@@ -73519,7 +63211,7 @@ def col2im(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _col2im.call((self, output_size, kernel_size, dilation, padding, stride), {"out": out})
+        return col2im_out(self, output_size, kernel_size, dilation, padding, stride, out=out)
     if not is_int_list(output_size):
         output_size = _col2im_default.convert(1, output_size)
     if not is_int_list(kernel_size):
@@ -73671,9 +63363,15 @@ def avg_pool2d(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _avg_pool2d.call(
-            (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-            {"out": out},
+        return avg_pool2d_out(
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            out=out,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
@@ -73738,9 +63436,15 @@ def avg_pool3d(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _avg_pool3d.call(
-            (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-            {"out": out},
+        return avg_pool3d_out(
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            out=out,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
@@ -73804,32 +63508,8 @@ def avg_pool1d(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _avg_pool1d.call((self, kernel_size, stride, padding, ceil_mode, count_include_pad), {"out": out})
-    if not is_int_list(kernel_size):
-        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_default.convert(1, kernel_size)
-    if not is_int_list(stride):
-        stride = [stride] if type(stride) is int else _avg_pool1d_default.convert(2, stride)
-    if not is_int_list(padding):
-        padding = [padding] if type(padding) is int else _avg_pool1d_default.convert(3, padding)
-    if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
-    if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _avg_pool1d_default.table[ARRAYS]
-        except KeyError:
-            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return avg_pool1d_out(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
+    return avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 _avg_pool1d.stub = avg_pool1d
@@ -73840,7 +63520,7 @@ __adaptive_avg_pool2d = packet("aten::_adaptive_avg_pool2d")
 # _adaptive_avg_pool2d: default, out
 def _adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __adaptive_avg_pool2d.call((self, output_size), {"out": out})
+        return _adaptive_avg_pool2d_out(self, output_size, out=out)
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool2d_default.convert(1, output_size)
     modes = active_modes()
@@ -73868,7 +63548,7 @@ __adaptive_avg_pool3d = packet("aten::_adaptive_avg_pool3d")
 # _adaptive_avg_pool3d: default, out
 def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return __adaptive_avg_pool3d.call((self, output_size), {"out": out})
+        return _adaptive_avg_pool3d_out(self, output_size, out=out)
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool3d_default.convert(1, output_size)
     modes = active_modes()
@@ -73896,24 +63576,8 @@ _adaptive_avg_pool1d = packet("aten::adaptive_avg_pool1d")
 # adaptive_avg_pool1d: default, out
 def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _adaptive_avg_pool1d.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool1d_default.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d_default.call(self, output_size)
-    return kernel(self, output_size)
+        return adaptive_avg_pool1d_out(self, output_size, out=out)
+    return adaptive_avg_pool1d_default(self, output_size)
 
 
 _adaptive_avg_pool1d.stub = adaptive_avg_pool1d
@@ -73924,24 +63588,8 @@ _adaptive_avg_pool2d_ = packet("aten::adaptive_avg_pool2d")
 # adaptive_avg_pool2d: default, out
 def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _adaptive_avg_pool2d_.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool2d_default_.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_default_.call(self, output_size)
-    return kernel(self, output_size)
+        return adaptive_avg_pool2d_out(self, output_size, out=out)
+    return adaptive_avg_pool2d_default(self, output_size)
 
 
 _adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
@@ -73952,24 +63600,8 @@ _adaptive_avg_pool3d_ = packet("aten::adaptive_avg_pool3d")
 # adaptive_avg_pool3d: default, out
 def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _adaptive_avg_pool3d_.call((self, output_size), {"out": out})
-    if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
-        except KeyError:
-            return _adaptive_avg_pool3d_default_.call(self, output_size)
-        return kernel(self, output_size)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_default_.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_default_.call(self, output_size)
-    return kernel(self, output_size)
+        return adaptive_avg_pool3d_out(self, output_size, out=out)
+    return adaptive_avg_pool3d_default(self, output_size)
 
 
 _adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
@@ -74463,25 +64095,7 @@ def scalar_tensor(
             (s,),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
-        dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
-        layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
-        device = _scalar_tensor_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
-    modes = active_modes()
-    try:
-        keys = 0
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
-    return kernel(s, dtype, layout, device, pin_memory)
+    return scalar_tensor_default(s, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _scalar_tensor.stub = scalar_tensor
@@ -74713,27 +64327,14 @@ def empty_permuted(
             (size, physical_layout),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _empty_permuted_default.convert(0, size)
-    if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
-        dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
-        layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
-        device = _empty_permuted_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted_default.convert(5, pin_memory)
-    modes = active_modes()
-    try:
-        keys = 0
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
-    return kernel(size, physical_layout, dtype, layout, device, pin_memory)
+    return empty_permuted_default(
+        size,
+        physical_layout,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+    )
 
 
 _empty_permuted.stub = empty_permuted
@@ -74766,31 +64367,14 @@ def empty_like(
                 "out": out,
             },
         )
-    if dtype is not None:
-        dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
-        layout = _empty_like_default.convert(2, layout)
-    if device is not None:
-        device = _empty_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
-        memory_format = _empty_like_default.convert(5, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _empty_like_default.table[ARRAYS]
-        except KeyError:
-            return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-        return kernel(self, dtype, layout, device, pin_memory, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _empty_like_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _empty_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    return empty_like_default(
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        memory_format=memory_format,
+    )
 
 
 _empty_like.stub = empty_like
@@ -74821,31 +64405,14 @@ def zeros_like(
                 "out": out,
             },
         )
-    if dtype is not None:
-        dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
-        layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
-        device = _zeros_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
-        memory_format = _zeros_like_default.convert(5, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _zeros_like_default.table[ARRAYS]
-        except KeyError:
-            return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-        return kernel(self, dtype, layout, device, pin_memory, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _zeros_like_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _zeros_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    return zeros_like_default(
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        memory_format=memory_format,
+    )
 
 
 _zeros_like.stub = zeros_like
@@ -74876,31 +64443,14 @@ def ones_like(
                 "out": out,
             },
         )
-    if dtype is not None:
-        dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
-        layout = _ones_like_default.convert(2, layout)
-    if device is not None:
-        device = _ones_like_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
-        memory_format = _ones_like_default.convert(5, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _ones_like_default.table[ARRAYS]
-        except KeyError:
-            return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-        return kernel(self, dtype, layout, device, pin_memory, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ones_like_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ones_like_default.call(self, dtype, layout, device, pin_memory, memory_format)
-    return kernel(self, dtype, layout, device, pin_memory, memory_format)
+    return ones_like_default(
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        memory_format=memory_format,
+    )
 
 
 _ones_like.stub = ones_like
@@ -74932,33 +64482,15 @@ def full_like(
                 "out": out,
             },
         )
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
-        dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
-        layout = _full_like_default.convert(3, layout)
-    if device is not None:
-        device = _full_like_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
-        memory_format = _full_like_default.convert(6, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _full_like_default.table[ARRAYS]
-        except KeyError:
-            return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-        return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_like_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_like_default.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-    return kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+    return full_like_default(
+        self,
+        fill_value,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        memory_format=memory_format,
+    )
 
 
 _full_like.stub = full_like
@@ -75029,31 +64561,7 @@ def new_empty(
             (self, size),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _new_empty_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_empty_default.convert(3, layout)
-    if device is not None:
-        device = _new_empty_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_default.table[ARRAYS]
-        except KeyError:
-            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
+    return new_empty_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _new_empty.stub = new_empty
@@ -75078,33 +64586,15 @@ def new_empty_strided(
             (self, size, stride),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _new_empty_strided_default.convert(1, size)
-    if not is_int_list(stride):
-        stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
-        dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
-        layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
-        device = _new_empty_strided_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_empty_strided_default.table[ARRAYS]
-        except KeyError:
-            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
-        return kernel(self, size, stride, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
-    return kernel(self, size, stride, dtype, layout, device, pin_memory)
+    return new_empty_strided_default(
+        self,
+        size,
+        stride,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+    )
 
 
 _new_empty_strided.stub = new_empty_strided
@@ -75130,31 +64620,7 @@ def new_zeros(
             (self, size),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
-        device = _new_zeros_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_zeros_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_zeros_default.table[ARRAYS]
-        except KeyError:
-            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
+    return new_zeros_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _new_zeros.stub = new_zeros
@@ -75180,31 +64646,7 @@ def new_ones(
             (self, size),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _new_ones_default.convert(1, size)
-    if dtype is not None:
-        dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
-        layout = _new_ones_default.convert(3, layout)
-    if device is not None:
-        device = _new_ones_default.convert(4, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_ones_default.convert(5, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_ones_default.table[ARRAYS]
-        except KeyError:
-            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
-        return kernel(self, size, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
-    return kernel(self, size, dtype, layout, device, pin_memory)
+    return new_ones_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _new_ones.stub = new_ones
@@ -75229,33 +64671,7 @@ def new_full(
             (self, size, fill_value),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if not is_int_list(size):
-        size = _new_full_default.convert(1, size)
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
-        dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
-        layout = _new_full_default.convert(4, layout)
-    if device is not None:
-        device = _new_full_default.convert(5, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full_default.convert(6, pin_memory)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _new_full_default.table[ARRAYS]
-        except KeyError:
-            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
-        return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _new_full_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
-    return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
+    return new_full_default(self, size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _new_full.stub = new_full
@@ -75353,7 +64769,7 @@ _copy = packet("aten::copy")
 # copy: default, out
 def copy(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _copy.call((self, src, non_blocking), {"out": out})
+        return copy_out(self, src, non_blocking, out=out)
     if type(non_blocking) is not bool:
         non_blocking = _copy_default.convert(2, non_blocking)
     modes = active_modes()
@@ -75390,6 +64806,8 @@ def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return fill_Scalar(self, value)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return fill_Tensor_out(self, value, out=out)
         return _fill.call((self, value), {"out": out})
     modes = active_modes()
     try:
@@ -75410,7 +64828,7 @@ _zero = packet("aten::zero")
 # zero: default, out
 def zero(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _zero.call((self,), {"out": out})
+        return zero_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -75436,7 +64854,7 @@ _clone = packet("aten::clone")
 # clone: default, out
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _clone.call((self,), {"memory_format": memory_format, "out": out})
+        return clone_out(self, memory_format=memory_format, out=out)
     if memory_format is not None:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
@@ -75494,33 +64912,15 @@ def _to_copy(
                 "out": out,
             },
         )
-    if dtype is not None:
-        dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
-        layout = __to_copy_default.convert(2, layout)
-    if device is not None:
-        device = __to_copy_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy_default.convert(4, pin_memory)
-    if type(non_blocking) is not bool:
-        non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
-        memory_format = __to_copy_default.convert(6, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = __to_copy_default.table[ARRAYS]
-        except KeyError:
-            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-        return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return _to_copy_default(
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        non_blocking=non_blocking,
+        memory_format=memory_format,
+    )
 
 
 __to_copy.stub = _to_copy
@@ -75652,7 +65052,7 @@ def exponential(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _exponential.call((self, lambd), {"generator": generator, "out": out})
+        return exponential_out(self, lambd, generator=generator, out=out)
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
     if generator is not None:
@@ -75682,7 +65082,7 @@ _geometric = packet("aten::geometric")
 # geometric: default, out
 def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _geometric.call((self, p), {"generator": generator, "out": out})
+        return geometric_out(self, p, generator=generator, out=out)
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
     if generator is not None:
@@ -75719,7 +65119,7 @@ def cauchy(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _cauchy.call((self, median, sigma), {"generator": generator, "out": out})
+        return cauchy_out(self, median, sigma, generator=generator, out=out)
     if type(median) is not float:
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
@@ -75758,7 +65158,7 @@ def log_normal(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _log_normal.call((self, mean, std), {"generator": generator, "out": out})
+        return log_normal_out(self, mean, std, generator=generator, out=out)
     if type(mean) is not float:
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
@@ -75828,7 +65228,7 @@ _poisson = packet("aten::poisson")
 # poisson: default, out
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _poisson.call((self, generator), {"out": out})
+        return poisson_out(self, generator, out=out)
     if generator is not None:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
@@ -75856,7 +65256,7 @@ _binomial = packet("aten::binomial")
 # binomial: default, out
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _binomial.call((count, prob, generator), {"out": out})
+        return binomial_out(count, prob, generator, out=out)
     if generator is not None:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
@@ -75891,7 +65291,7 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Any:
     if out is not None:
-        return _multinomial.call((self, num_samples, replacement), {"generator": generator, "out": out})
+        return multinomial_out(self, num_samples, replacement, generator=generator, out=out)
     if type(num_samples) is not int:
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:

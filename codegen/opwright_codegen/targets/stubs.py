@@ -79,7 +79,7 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= {"declare", "packet"}
     if any(stub.result is not None for stub in stubs):
         words |= {"NamedTuple", "show_result"}
-    if any(lookup is not None for lookup in found):
+    if any(lookup is not None and lookup.keys for lookup in found):
         words.add("active_modes")
     if any(lookup.keys == "BACKEND_SELECT" for lookup in found if lookup is not None):
         words.add("BACKEND_SELECT")
