@@ -375,17 +375,14 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, min, max, accepts="bool integer floating"))
+    return fake(self.array.place, rules.clamped(self.array, min, max))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    return fake(
-        place_of(self.array, min_, max_),
-        rules.pointwise(self.array, min_, max_, accepts="bool integer floating"),
-    )
+    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2337,6 +2334,86 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     return written(values), written(indices)
 
 
+# _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
+    return wrap(result0), wrap(result1)
+
+
+# _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
+#     Tensor)
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique(
+        array_module,
+        self.array,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
+#     (Tensor, Tensor, Tensor)
+def unique_dim_default(
+    self: Tensor,
+    dim: int,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique_slices(
+        array_module,
+        self.array,
+        dim,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
+#     Tensor, Tensor)
+def unique_consecutive_default(
+    self: Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbours(
+        array_module,
+        self.array,
+        return_inverse,
+        return_counts,
+        dim,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
+#     Tensor, Tensor)
+def unique_dim_consecutive_default(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbour_slices(
+        array_module,
+        self.array,
+        dim,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Tensor(
@@ -2379,6 +2456,12 @@ def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: b
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return fake(boundaries.array.place, rules.bucketize(self, boundaries.array, out_int32))
+
+
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    weights_ = None if weights is None else weights.array
+    return wrap(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -2799,7 +2882,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     place = A.array.place
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -2817,7 +2900,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -3035,6 +3118,11 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     return fake(self.array.place, rules.repeated(self.array, repeats))
+
+
+# repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
+def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
+    return wrap(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -4304,6 +4392,16 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
 
 
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array, assert_msg)
+
+
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = dynamic_kernels.unknown_element(array_module, self.array)
@@ -4779,14 +4877,14 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.target(out)
     return written(out)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
     return written(self)
 
@@ -4796,7 +4894,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.target(out)
     return written(out)
 
@@ -4806,7 +4904,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.inplace(self)
     return written(self)
 

@@ -545,7 +545,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
@@ -554,7 +554,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(cp, self_, min_, max_))
 
@@ -4069,7 +4069,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -4089,7 +4089,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -5921,6 +5921,16 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return new_result(plan, self_)
 
 
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    copying_kernels.assert_element(cp, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    copying_kernels.assert_element(cp, self.array, assert_msg)
+
+
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = copying_kernels.read_element(cp, self.array)
@@ -6580,7 +6590,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -6589,7 +6599,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -6600,7 +6610,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)
@@ -6611,7 +6621,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(cp, self_, min_, max_, out=plan.out(target)), target)

@@ -15,11 +15,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -29,6 +29,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -7987,7 +7988,7 @@ _special_softmax = declare(
 def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8022,7 +8023,7 @@ _special_log_softmax = declare(
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -10912,7 +10913,7 @@ _sum_default = declare(
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -10955,7 +10956,7 @@ def sum_dim_IntList(
         dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -10988,7 +10989,7 @@ _prod_default = declare(
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11025,7 +11026,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         dim = _prod_dim_int.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11058,7 +11059,7 @@ _mean_default = declare(
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11091,7 +11092,7 @@ _mean_dtype_out = declare(
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dtype_out.convert(1, dtype)
     return _mean_dtype_out.call(self, dtype, out)
 
@@ -11120,7 +11121,7 @@ def mean_dim(
         dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -12163,7 +12164,7 @@ def nansum_default(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -12206,7 +12207,7 @@ def nanmean_default(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -12257,7 +12258,7 @@ def nanmean_out(
         dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_out.convert(3, dtype)
     return _nanmean_out.call(self, dim, keepdim, dtype, out)
 
@@ -12534,7 +12535,7 @@ def linalg_vector_norm_default(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -12601,7 +12602,8 @@ _norm_ScalarOpt_dtype = declare(
 def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -12682,7 +12684,8 @@ def norm_ScalarOpt_dim_dtype(
         dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -12735,7 +12738,8 @@ def norm_dtype_out(
         dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
-    dtype = _norm_dtype_out.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_dtype_out.convert(4, dtype)
     return _norm_dtype_out.call(self, p, dim, keepdim, dtype, out)
 
 
@@ -13093,7 +13097,7 @@ _cumsum_default = declare(
 def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13128,7 +13132,7 @@ _cumprod_default = declare(
 def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -14597,6 +14601,48 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="schemas/sorting.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -14608,7 +14654,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:127",
+    where="schemas/sorting.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14660,7 +14706,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:130",
+    where="schemas/sorting.yaml:129",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14698,7 +14744,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:132",
+    where="schemas/sorting.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14739,11 +14785,53 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="schemas/sorting.yaml:134",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
 __unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="schemas/sorting.yaml:138",
+    where="schemas/sorting.yaml:136",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -14777,7 +14865,7 @@ __unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:144",
+    where="schemas/sorting.yaml:143",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -14871,7 +14959,7 @@ _unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="schemas/sorting.yaml:156",
+    where="schemas/sorting.yaml:157",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -14913,7 +15001,7 @@ _unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:162",
+    where="schemas/sorting.yaml:164",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -14964,7 +15052,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:168",
+    where="schemas/sorting.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15025,7 +15113,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:174",
+    where="schemas/sorting.yaml:177",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15075,7 +15163,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:180",
+    where="schemas/sorting.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15110,7 +15198,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:186",
+    where="schemas/sorting.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15146,7 +15234,7 @@ _bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="schemas/sorting.yaml:192",
+    where="schemas/sorting.yaml:195",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -15180,7 +15268,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="schemas/sorting.yaml:199",
+    where="schemas/sorting.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15225,7 +15313,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:206",
+    where="schemas/sorting.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15289,7 +15377,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:210",
+    where="schemas/sorting.yaml:214",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15333,7 +15421,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:216",
+    where="schemas/sorting.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15398,7 +15486,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:220",
+    where="schemas/sorting.yaml:224",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19001,7 +19089,7 @@ def linalg_matrix_norm_default(
         dim = _linalg_matrix_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19057,7 +19145,7 @@ def linalg_matrix_norm_out(
         dim = _linalg_matrix_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_out.convert(4, dtype)
     return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
@@ -19096,7 +19184,7 @@ def linalg_matrix_norm_str_ord(
         dim = _linalg_matrix_norm_str_ord.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19152,7 +19240,7 @@ def linalg_matrix_norm_str_ord_out(
         dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
     return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
 
@@ -19190,7 +19278,7 @@ def linalg_norm_default(
         dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19246,7 +19334,7 @@ def linalg_norm_out(
         dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_out.convert(4, dtype)
     return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
@@ -19284,7 +19372,7 @@ def linalg_norm_ord_str(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -19340,7 +19428,7 @@ def linalg_norm_ord_str_out(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str_out.convert(4, dtype)
     return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
 
@@ -21677,7 +21765,8 @@ _view_dtype = declare(
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22155,7 +22244,7 @@ _resize_as_ = declare(
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(the_template) is ndarray and modes is None:
@@ -22835,7 +22924,8 @@ _view_copy_dtype = declare(
 
 # view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
 def view_copy_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_copy_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23255,7 +23345,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:79",
+    where="schemas/shapes.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23296,7 +23386,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:82",
+    where="schemas/shapes.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23338,7 +23428,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:87",
+    where="schemas/shapes.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23369,7 +23459,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:91",
+    where="schemas/shapes.yaml:92",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23387,7 +23477,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:95",
+    where="schemas/shapes.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23418,7 +23508,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:99",
+    where="schemas/shapes.yaml:100",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23436,7 +23526,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:103",
+    where="schemas/shapes.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23465,7 +23555,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:105",
+    where="schemas/shapes.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23481,7 +23571,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:107",
+    where="schemas/shapes.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23510,7 +23600,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:109",
+    where="schemas/shapes.yaml:110",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23526,7 +23616,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:111",
+    where="schemas/shapes.yaml:112",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23555,7 +23645,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:115",
+    where="schemas/shapes.yaml:116",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23571,7 +23661,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:119",
+    where="schemas/shapes.yaml:120",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23600,7 +23690,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:121",
+    where="schemas/shapes.yaml:122",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23616,7 +23706,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:123",
+    where="schemas/shapes.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23645,7 +23735,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:125",
+    where="schemas/shapes.yaml:126",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23661,7 +23751,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:127",
+    where="schemas/shapes.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23689,7 +23779,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:134",
+    where="schemas/shapes.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23718,7 +23808,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:136",
+    where="schemas/shapes.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23748,7 +23838,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:138",
+    where="schemas/shapes.yaml:139",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23776,7 +23866,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="schemas/shapes.yaml:142",
+    where="schemas/shapes.yaml:143",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23810,7 +23900,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="schemas/shapes.yaml:147",
+    where="schemas/shapes.yaml:148",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23843,7 +23933,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:150",
+    where="schemas/shapes.yaml:151",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23861,7 +23951,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="schemas/shapes.yaml:152",
+    where="schemas/shapes.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23893,7 +23983,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="schemas/shapes.yaml:155",
+    where="schemas/shapes.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23939,7 +24029,7 @@ _tril_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:162",
+    where="schemas/shapes.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23962,17 +24052,17 @@ def tril_indices_default(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -23988,7 +24078,7 @@ _tril_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:167",
+    where="schemas/shapes.yaml:168",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24020,7 +24110,7 @@ _triu_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:169",
+    where="schemas/shapes.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24043,17 +24133,17 @@ def triu_indices_default(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -24069,7 +24159,7 @@ _triu_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:174",
+    where="schemas/shapes.yaml:175",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24098,7 +24188,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/shapes.yaml:178",
+    where="schemas/shapes.yaml:179",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24143,7 +24233,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/shapes.yaml:186",
+    where="schemas/shapes.yaml:187",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24177,7 +24267,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/shapes.yaml:193",
+    where="schemas/shapes.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24219,7 +24309,7 @@ _as_strided_scatter_default = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="schemas/shapes.yaml:200",
+    where="schemas/shapes.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24261,7 +24351,7 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="schemas/shapes.yaml:208",
+    where="schemas/shapes.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24295,7 +24385,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:215",
+    where="schemas/shapes.yaml:216",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24327,7 +24417,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:222",
+    where="schemas/shapes.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24359,7 +24449,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:229",
+    where="schemas/shapes.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24391,7 +24481,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:236",
+    where="schemas/shapes.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24423,7 +24513,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:243",
+    where="schemas/shapes.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24455,7 +24545,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:250",
+    where="schemas/shapes.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24487,7 +24577,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="schemas/shapes.yaml:257",
+    where="schemas/shapes.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24521,7 +24611,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:260",
+    where="schemas/shapes.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24557,7 +24647,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:263",
+    where="schemas/shapes.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25716,7 +25806,7 @@ _softmax_int = declare(
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -25750,7 +25840,7 @@ _log_softmax_int = declare(
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -25784,7 +25874,7 @@ __safe_softmax = declare(
 def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __safe_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27881,7 +27971,7 @@ def rrelu(
         upper = _rrelu.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27933,7 +28023,7 @@ def rrelu_(
         upper = _rrelu_.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu_.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27987,7 +28077,7 @@ def rrelu_with_noise(
         upper = _rrelu_with_noise.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -28041,7 +28131,7 @@ def rrelu_with_noise_(
         upper = _rrelu_with_noise_.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -28095,7 +28185,7 @@ def rrelu_with_noise_functional(
         upper = _rrelu_with_noise_functional.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_functional.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_functional.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -32521,19 +32611,19 @@ def empty_memory_format(
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -32577,17 +32667,17 @@ def empty_strided_default(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -32650,17 +32740,17 @@ def zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -32702,17 +32792,17 @@ def ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -32756,17 +32846,17 @@ def full_default(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -32805,11 +32895,11 @@ def scalar_tensor_default(
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -32855,11 +32945,11 @@ def arange_default(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_default.convert(0, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_default.convert(4, pin_memory)
@@ -32909,11 +32999,11 @@ def arange_start(
         start = _arange_start.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _arange_start.convert(1, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start.convert(5, pin_memory)
@@ -32967,17 +33057,17 @@ def arange_start_step(
         end = _arange_start_step.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_step.convert(2, step)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start_step.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start_step.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start_step.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
@@ -33025,17 +33115,17 @@ def linspace_default(
         end = _linspace_default.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_default.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace_default.table[keys]
@@ -33073,11 +33163,11 @@ def eye_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _eye_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_default.convert(4, pin_memory)
@@ -33127,17 +33217,17 @@ def eye_m(
         n = _eye_m.convert(0, n)
     if type(m) is not int:
         m = _eye_m.convert(1, m)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_m.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_m.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_m.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_m.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
@@ -33181,11 +33271,11 @@ def linspace_Tensor_Tensor(
 ) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -33243,11 +33333,11 @@ def linspace_Tensor_Scalar(
         end = _linspace_Tensor_Scalar.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Scalar.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
@@ -33305,11 +33395,11 @@ def linspace_Scalar_Tensor(
         start = _linspace_Scalar_Tensor.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Scalar_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Scalar_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
@@ -33373,17 +33463,17 @@ def logspace_default(
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_default.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_default.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_default.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_default.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logspace_default.table[keys]
@@ -33431,11 +33521,11 @@ def logspace_Tensor_Tensor(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -33497,11 +33587,11 @@ def logspace_Tensor_Scalar(
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Scalar.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Scalar.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Scalar.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
@@ -33563,11 +33653,11 @@ def logspace_Scalar_Tensor(
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Scalar_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Scalar_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Scalar_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
@@ -33623,11 +33713,11 @@ def empty_permuted_default(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -33707,15 +33797,15 @@ def empty_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -33765,15 +33855,15 @@ def zeros_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -33823,15 +33913,15 @@ def ones_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -33885,15 +33975,15 @@ def full_like_default(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -33943,15 +34033,15 @@ def rand_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34001,15 +34091,15 @@ def randn_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34061,17 +34151,17 @@ def rand_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34123,17 +34213,17 @@ def randn_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34187,15 +34277,15 @@ def randint_like_default(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_default.convert(1, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34247,15 +34337,15 @@ def randint_like_Tensor(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -34313,15 +34403,15 @@ def randint_like_low_dtype(
         low = _randint_like_low_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype.convert(2, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_dtype.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_dtype.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_dtype.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34377,17 +34467,17 @@ def randint_like_generator(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34441,17 +34531,17 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -34530,17 +34620,17 @@ def randint_like_low_generator_dtype(
         low = _randint_like_low_generator_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_generator_dtype.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_generator_dtype.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_generator_dtype.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34614,11 +34704,11 @@ def new_empty_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -34676,11 +34766,11 @@ def new_empty_strided_default(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -34736,11 +34826,11 @@ def new_zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -34796,11 +34886,11 @@ def new_ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -34858,11 +34948,11 @@ def new_full_default(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -34914,11 +35004,11 @@ def hann_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_default.convert(4, pin_memory)
@@ -34968,11 +35058,11 @@ def hann_window_periodic(
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_periodic.convert(5, pin_memory)
@@ -35018,11 +35108,11 @@ def hamming_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_default.convert(4, pin_memory)
@@ -35072,11 +35162,11 @@ def hamming_window_periodic(
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic.convert(5, pin_memory)
@@ -35130,11 +35220,11 @@ def hamming_window_periodic_alpha(
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
@@ -35192,17 +35282,17 @@ def hamming_window_periodic_alpha_beta(
         alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha_beta.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hamming_window_periodic_alpha_beta.table[keys]
@@ -35284,11 +35374,11 @@ def bartlett_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_default.convert(4, pin_memory)
@@ -35338,17 +35428,17 @@ def bartlett_window_periodic(
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bartlett_window_periodic.table[keys]
@@ -35409,11 +35499,11 @@ def blackman_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_default.convert(4, pin_memory)
@@ -35463,17 +35553,17 @@ def blackman_window_periodic(
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _blackman_window_periodic.table[keys]
@@ -35534,11 +35624,11 @@ def kaiser_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_default.convert(4, pin_memory)
@@ -35588,11 +35678,11 @@ def kaiser_window_periodic(
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
@@ -35646,17 +35736,17 @@ def kaiser_window_beta(
         periodic = _kaiser_window_beta.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_beta.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_beta.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _kaiser_window_beta.table[keys]
@@ -35706,7 +35796,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_out.convert(1, memory_format)
     return _empty_out.call(size, memory_format, out)
 
@@ -35918,7 +36008,7 @@ _empty_like_out = declare(
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_out.convert(1, memory_format)
     return _empty_like_out.call(self, memory_format, out)
 
@@ -35937,7 +36027,7 @@ _zeros_like_out = declare(
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_out.convert(1, memory_format)
     return _zeros_like_out.call(self, memory_format, out)
 
@@ -35956,7 +36046,7 @@ _ones_like_out = declare(
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_out.convert(1, memory_format)
     return _ones_like_out.call(self, memory_format, out)
 
@@ -36099,7 +36189,7 @@ _clone_default = declare(
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36196,7 +36286,8 @@ _contiguous = declare(
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-    memory_format = _contiguous.convert(1, memory_format)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -36232,7 +36323,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36284,17 +36375,17 @@ def _to_copy_default(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36348,11 +36439,11 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _to_dtype_layout.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _to_dtype_layout.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _to_dtype_layout.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _to_dtype_layout.convert(4, pin_memory)
@@ -36360,7 +36451,7 @@ def to_dtype_layout(
         non_blocking = _to_dtype_layout.convert(5, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype_layout.convert(6, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36408,13 +36499,15 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    device = _to_device.convert(1, device)
-    dtype = _to_device.convert(2, dtype)
+    if type(device) is not Device:
+        device = _to_device.convert(1, device)
+    if not is_dtype(dtype):
+        dtype = _to_device.convert(2, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_device.convert(3, non_blocking)
     if type(copy) is not bool:
         copy = _to_device.convert(4, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36460,12 +36553,13 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    dtype = _to_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _to_dtype.convert(1, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_dtype.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36515,7 +36609,7 @@ def to_other(
         non_blocking = _to_other.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_other.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
@@ -36596,11 +36690,73 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
+__assert_async_default = declare(
+    "aten::_assert_async",
+    "(Tensor self) -> ()",
+    (("self", "Tensor"),),
+    where="schemas/creation.yaml:437",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_default.table[ARRAYS]
+        except KeyError:
+            return __assert_async_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_default.call(self)
+    return kernel(self)
+
+
+__assert_async_default.stub = _assert_async_default
+
+__assert_async_msg = declare(
+    "aten::_assert_async.msg",
+    "(Tensor self, str assert_msg) -> ()",
+    (("self", "Tensor"), ("assert_msg", "str")),
+    where="schemas/creation.yaml:442",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if type(assert_msg) is not str:
+        assert_msg = __assert_async_msg.convert(1, assert_msg)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_msg.table[ARRAYS]
+        except KeyError:
+            return __assert_async_msg.call(self, assert_msg)
+        return kernel(self, assert_msg)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_msg.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_msg.call(self, assert_msg)
+    return kernel(self, assert_msg)
+
+
+__assert_async_msg.stub = _assert_async_msg
+
 __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:437",
+    where="schemas/creation.yaml:447",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -36657,11 +36813,11 @@ def rand_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_default.convert(4, pin_memory)
@@ -36711,13 +36867,13 @@ def rand_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_generator.convert(5, pin_memory)
@@ -36765,11 +36921,11 @@ def randn_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_default.convert(4, pin_memory)
@@ -36819,13 +36975,13 @@ def randn_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_generator.convert(5, pin_memory)
@@ -36875,11 +37031,11 @@ def randint_default(
         high = _randint_default.convert(0, high)
     if not is_int_list(size):
         size = _randint_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_default.convert(5, pin_memory)
@@ -36931,13 +37087,13 @@ def randint_generator(
         high = _randint_generator.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_generator.convert(6, pin_memory)
@@ -36991,11 +37147,11 @@ def randint_low(
         high = _randint_low.convert(1, high)
     if not is_int_list(size):
         size = _randint_low.convert(2, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low.convert(6, pin_memory)
@@ -37051,13 +37207,13 @@ def randint_low_generator(
         high = _randint_low_generator.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low_generator.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low_generator.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low_generator.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low_generator.convert(7, pin_memory)
@@ -37102,11 +37258,11 @@ def randperm_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_default.convert(4, pin_memory)
@@ -37154,19 +37310,19 @@ def randperm_generator(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_generator.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
@@ -37214,7 +37370,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator_out.convert(1, generator)
     return _rand_generator_out.call(size, generator, out)
 
@@ -37258,7 +37414,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator_out.convert(1, generator)
     return _randn_generator_out.call(size, generator, out)
 
@@ -37302,7 +37458,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         high = _randint_generator_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator_out.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator_out.convert(2, generator)
     return _randint_generator_out.call(high, size, generator, out)
 
@@ -37358,7 +37514,7 @@ def randint_low_generator_out(
         high = _randint_low_generator_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator_out.convert(3, generator)
     return _randint_low_generator_out.call(low, high, size, generator, out)
 
@@ -37398,7 +37554,7 @@ _randperm_generator_out = declare(
 def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator_out.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator_out.convert(1, generator)
     return _randperm_generator_out.call(n, generator, out)
 
@@ -37446,7 +37602,7 @@ def normal_functional(
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
         std = _normal_functional.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37483,7 +37639,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
         std = _normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37533,7 +37689,7 @@ def normal_out(
         mean = _normal_out.convert(1, mean)
     if type(std) is not float:
         std = _normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_out.convert(3, generator)
     return _normal_out.call(self, mean, std, generator, out)
 
@@ -37554,7 +37710,7 @@ _normal_Tensor_float = declare(
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and modes is None:
@@ -37595,7 +37751,7 @@ def normal_Tensor_float_out(
 ) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float_out.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float_out.convert(2, generator)
     return _normal_Tensor_float_out.call(mean, std, generator, out)
 
@@ -37616,7 +37772,7 @@ _normal_float_Tensor = declare(
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and modes is None:
@@ -37651,7 +37807,7 @@ _normal_float_Tensor_out = declare(
 def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor_out.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor_out.convert(2, generator)
     return _normal_float_Tensor_out.call(mean, std, generator, out)
 
@@ -37670,7 +37826,7 @@ _normal_Tensor_Tensor = declare(
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and modes is None:
@@ -37703,7 +37859,7 @@ _normal_Tensor_Tensor_out = declare(
 
 # normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
     return _normal_Tensor_Tensor_out.call(mean, std, generator, out)
 
@@ -37749,13 +37905,13 @@ def normal_float_float(
         std = _normal_float_float.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _normal_float_float.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _normal_float_float.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _normal_float_float.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _normal_float_float.convert(7, pin_memory)
@@ -37798,7 +37954,7 @@ def normal_float_float_out(
         std = _normal_float_float_out.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float_out.convert(3, generator)
     return _normal_float_float_out.call(mean, std, size, generator, out)
 
@@ -37819,7 +37975,7 @@ _exponential_default = declare(
 def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37854,7 +38010,7 @@ _geometric_default = declare(
 def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37897,7 +38053,7 @@ def cauchy_default(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37940,7 +38096,7 @@ def log_normal_default(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -37994,7 +38150,7 @@ _random_to = declare(
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random_to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38027,7 +38183,7 @@ _random_default = declare(
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38060,7 +38216,7 @@ _bernoulli_default = declare(
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38095,7 +38251,7 @@ _bernoulli_p = declare(
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_p.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38130,7 +38286,7 @@ _bernoulli__float = declare(
 def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli__float.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38165,7 +38321,7 @@ _bernoulli_float_out = declare(
 def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_float_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_float_out.convert(2, generator)
     return _bernoulli_float_out.call(self, p, generator, out)
 
@@ -38184,7 +38340,7 @@ _bernoulli_Tensor = declare(
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -38216,7 +38372,7 @@ _poisson_default = declare(
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38248,7 +38404,7 @@ _binomial_default = declare(
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -38291,7 +38447,7 @@ def multinomial_default(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -44527,7 +44683,7 @@ _sum_out = declare(
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_out.convert(1, dtype)
     return _sum_out.call(self, dtype, out)
 
@@ -44563,7 +44719,7 @@ def sum_IntList_out(
         dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_IntList_out.convert(3, dtype)
     return _sum_IntList_out.call(self, dim, keepdim, dtype, out)
 
@@ -44582,7 +44738,7 @@ _prod_out = declare(
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_out.convert(1, dtype)
     return _prod_out.call(self, dtype, out)
 
@@ -44612,7 +44768,7 @@ def prod_int_out(
         dim = _prod_int_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_int_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_int_out.convert(3, dtype)
     return _prod_int_out.call(self, dim, keepdim, dtype, out)
 
@@ -44648,7 +44804,7 @@ def mean_out(
         dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_out.convert(3, dtype)
     return _mean_out.call(self, dim, keepdim, dtype, out)
 
@@ -44926,7 +45082,7 @@ def nansum_out(
         dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_out.convert(3, dtype)
     return _nansum_out.call(self, dim, keepdim, dtype, out)
 
@@ -45029,7 +45185,7 @@ def linalg_vector_norm_out(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_out.convert(4, dtype)
     return _linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, out)
 
@@ -45069,7 +45225,8 @@ _norm_ScalarOpt_dtype_out = declare(
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
     return _norm_ScalarOpt_dtype_out.call(self, p, dtype, out)
 
 
@@ -45192,7 +45349,7 @@ _cumsum_out = declare(
 def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_out.convert(2, dtype)
     return _cumsum_out.call(self, dim, dtype, out)
 
@@ -45213,7 +45370,7 @@ _cumsum_ = declare(
 def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -45248,7 +45405,7 @@ _cumprod_out = declare(
 def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_out.convert(2, dtype)
     return _cumprod_out.call(self, dim, dtype, out)
 
@@ -45269,7 +45426,7 @@ _cumprod_ = declare(
 def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -45360,90 +45517,6 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
-_quantile_scalar_out = declare(
-    "aten::quantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="schemas/sorting.yaml:121",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _quantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar_out.convert(4, interpolation)
-    return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-
-
-_quantile_scalar_out.stub = quantile_scalar_out
-
-_nanquantile_scalar_out = declare(
-    "aten::nanquantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="schemas/sorting.yaml:132",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _nanquantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-
-
-_nanquantile_scalar_out.stub = nanquantile_scalar_out
-
 __unique_out = declare(
     "aten::_unique.out",
     "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
@@ -45456,7 +45529,7 @@ __unique_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/sorting.yaml:138",
+    where="schemas/sorting.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45494,7 +45567,7 @@ __unique2_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:144",
+    where="schemas/sorting.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45582,7 +45655,7 @@ _unique_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:156",
+    where="schemas/sorting.yaml:157",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45624,7 +45697,7 @@ _unique_dim_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:162",
+    where="schemas/sorting.yaml:164",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45666,7 +45739,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:168",
+    where="schemas/sorting.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45708,7 +45781,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:174",
+    where="schemas/sorting.yaml:177",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45749,7 +45822,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:180",
+    where="schemas/sorting.yaml:183",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45784,7 +45857,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:186",
+    where="schemas/sorting.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45815,7 +45888,7 @@ _bincount_out = declare(
     "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:192",
+    where="schemas/sorting.yaml:195",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45834,7 +45907,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/sorting.yaml:199",
+    where="schemas/sorting.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47167,7 +47240,8 @@ _view_copy_dtype_out = declare(
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
-    dtype = _view_copy_dtype_out.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype_out.convert(1, dtype)
     return _view_copy_dtype_out.call(self, dtype, out)
 
 
@@ -47361,7 +47435,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:127",
+    where="schemas/shapes.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47378,7 +47452,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:155",
+    where="schemas/shapes.yaml:156",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47410,7 +47484,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/shapes.yaml:178",
+    where="schemas/shapes.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -47445,7 +47519,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:186",
+    where="schemas/shapes.yaml:187",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47473,7 +47547,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:193",
+    where="schemas/shapes.yaml:194",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47512,7 +47586,7 @@ _as_strided_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:200",
+    where="schemas/shapes.yaml:201",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47544,7 +47618,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:208",
+    where="schemas/shapes.yaml:209",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47565,7 +47639,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:215",
+    where="schemas/shapes.yaml:216",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47584,7 +47658,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:222",
+    where="schemas/shapes.yaml:223",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47603,7 +47677,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:229",
+    where="schemas/shapes.yaml:230",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47622,7 +47696,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:236",
+    where="schemas/shapes.yaml:237",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47641,7 +47715,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:243",
+    where="schemas/shapes.yaml:244",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47660,7 +47734,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:250",
+    where="schemas/shapes.yaml:251",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48902,7 +48976,7 @@ _softmax_int_out = declare(
 def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int_out.convert(2, dtype)
     return _softmax_int_out.call(self, dim, dtype, out)
 
@@ -48923,7 +48997,7 @@ _log_softmax_int_out = declare(
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int_out.convert(2, dtype)
     return _log_softmax_int_out.call(self, dim, dtype, out)
 
@@ -51031,7 +51105,7 @@ def full_like_out(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_out.convert(2, memory_format)
     return _full_like_out.call(self, fill_value, memory_format, out)
 
@@ -51050,7 +51124,7 @@ _rand_like_out = declare(
 
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_out.convert(1, memory_format)
     return _rand_like_out.call(self, memory_format, out)
 
@@ -51069,7 +51143,7 @@ _randn_like_out = declare(
 
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_out.convert(1, memory_format)
     return _randn_like_out.call(self, memory_format, out)
 
@@ -51095,9 +51169,9 @@ def rand_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator_out.convert(2, memory_format)
     return _rand_like_generator_out.call(self, generator, memory_format, out)
 
@@ -51123,9 +51197,9 @@ def randn_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator_out.convert(2, memory_format)
     return _randn_like_generator_out.call(self, generator, memory_format, out)
 
@@ -51146,7 +51220,7 @@ _randint_like_out = declare(
 def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if type(high) is not int:
         high = _randint_like_out.convert(1, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_out.convert(2, memory_format)
     return _randint_like_out.call(self, high, memory_format, out)
 
@@ -51171,7 +51245,7 @@ def randint_like_Tensor_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_out.convert(2, memory_format)
     return _randint_like_Tensor_out.call(self, high, memory_format, out)
 
@@ -51208,7 +51282,7 @@ def randint_like_low_dtype_out(
         low = _randint_like_low_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype_out.convert(2, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
     return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
 
@@ -51244,9 +51318,9 @@ def randint_like_generator_out(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator_out.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator_out.convert(3, memory_format)
     return _randint_like_generator_out.call(self, high, generator, memory_format, out)
 
@@ -51280,9 +51354,9 @@ def randint_like_Tensor_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
     return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
 
@@ -51322,9 +51396,9 @@ def randint_like_low_generator_dtype_out(
         low = _randint_like_low_generator_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype_out.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype_out.convert(3, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
     return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
 
@@ -51825,7 +51899,7 @@ _clone_out = declare(
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_out.convert(1, memory_format)
     return _clone_out.call(self, memory_format, out)
 
@@ -51852,7 +51926,7 @@ def _to_copy_out(
 ) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_out.convert(1, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_out.convert(2, memory_format)
     return __to_copy_out.call(self, non_blocking, memory_format, out)
 
@@ -51917,7 +51991,7 @@ _exponential_out = declare(
 def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_out.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_out.convert(2, generator)
     return _exponential_out.call(self, lambd, generator, out)
 
@@ -51938,7 +52012,7 @@ _exponential_ = declare(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -51973,7 +52047,7 @@ _geometric_out = declare(
 def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _geometric_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_out.convert(2, generator)
     return _geometric_out.call(self, p, generator, out)
 
@@ -51994,7 +52068,7 @@ _geometric_ = declare(
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -52044,7 +52118,7 @@ def cauchy_out(
         median = _cauchy_out.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_out.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_out.convert(3, generator)
     return _cauchy_out.call(self, median, sigma, generator, out)
 
@@ -52067,7 +52141,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -52117,7 +52191,7 @@ def log_normal_out(
         mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_out.convert(3, generator)
     return _log_normal_out.call(self, mean, std, generator, out)
 
@@ -52140,7 +52214,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -52213,7 +52287,7 @@ _random_to_out = declare(
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(to) is not int:
         to = _random_to_out.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
     return _random_to_out.call(self, to, generator, out)
 
@@ -52234,7 +52308,7 @@ _random__to = declare(
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random__to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -52267,7 +52341,7 @@ _random_out = declare(
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_out.convert(1, generator)
     return _random_out.call(self, generator, out)
 
@@ -52286,7 +52360,7 @@ _random__default = declare(
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -52319,7 +52393,7 @@ _bernoulli_out = declare(
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_out.convert(1, generator)
     return _bernoulli_out.call(self, generator, out)
 
@@ -52338,7 +52412,7 @@ _bernoulli_Tensor_out = declare(
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     return _bernoulli_Tensor_out.call(self, p, generator, out)
 
@@ -52357,7 +52431,7 @@ _bernoulli__Tensor = declare(
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -52390,7 +52464,7 @@ _poisson_out = declare(
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_out.convert(1, generator)
     return _poisson_out.call(self, generator, out)
 
@@ -52409,7 +52483,7 @@ _binomial_out = declare(
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_out.convert(2, generator)
     return _binomial_out.call(count, prob, generator, out)
 
@@ -52447,7 +52521,7 @@ def multinomial_out(
         num_samples = _multinomial_out.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_out.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_out.convert(3, generator)
     return _multinomial_out.call(self, num_samples, replacement, generator, out)
 
@@ -57218,7 +57292,7 @@ def nansum(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -57384,7 +57458,7 @@ def linalg_vector_norm(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -57486,7 +57560,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         return cumsum_out(self, dim, dtype=dtype, out=out)
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -57516,7 +57590,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         return cumprod_out(self, dim, dtype=dtype, out=out)
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60657,17 +60731,17 @@ def tril_indices(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -60704,17 +60778,17 @@ def triu_indices(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -63880,19 +63954,19 @@ def empty(
         )
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -63926,17 +64000,17 @@ def empty_strided(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -63969,17 +64043,17 @@ def zeros(
         )
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -64012,17 +64086,17 @@ def ones(
         )
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -64056,17 +64130,17 @@ def full(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -64167,11 +64241,11 @@ def linspace(
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -64278,11 +64352,11 @@ def logspace(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -64855,7 +64929,7 @@ _clone = packet("aten::clone")
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
         return clone_out(self, memory_format=memory_format, out=out)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -64944,6 +65018,22 @@ _to.stub = to
 packet("aten::type_as").stub = type_as
 
 packet("aten::item").stub = item
+
+__assert_async = packet("aten::_assert_async")
+
+
+# _assert_async: default, msg
+def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return _assert_async_default(*args)
+        if count == 2:
+            return _assert_async_msg(*args)
+    return __assert_async.call(args, kwargs)
+
+
+__assert_async.stub = _assert_async
 
 packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 
@@ -65055,7 +65145,7 @@ def exponential(
         return exponential_out(self, lambd, generator=generator, out=out)
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -65085,7 +65175,7 @@ def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out
         return geometric_out(self, p, generator=generator, out=out)
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -65124,7 +65214,7 @@ def cauchy(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -65163,7 +65253,7 @@ def log_normal(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -65229,7 +65319,7 @@ _poisson = packet("aten::poisson")
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return poisson_out(self, generator, out=out)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -65257,7 +65347,7 @@ _binomial = packet("aten::binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return binomial_out(count, prob, generator, out=out)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -65296,7 +65386,7 @@ def multinomial(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

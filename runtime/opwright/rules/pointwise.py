@@ -59,9 +59,7 @@ def pointwise(
         cls = type(operand)
         key.append(cls)
         if cls is np.ndarray:
-            key.append(operand.shape)
-            key.append(operand.strides)
-            key.append(operand.dtype)
+            key += (operand.shape, operand.strides, operand.dtype)
         elif cls is int:
             key.append(operand < 2**63)
         elif operand is not None and cls not in NUMBERS:
@@ -110,6 +108,14 @@ def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKin
     plan = pointwise(*operands, accepts=accepts)
     for number in numbers:
         check_number(number, plan.compute)
+    return plan
+
+
+def clamped(self: Any, low: Any, high: Any) -> Plan:
+    """`pointwise`, held within bounds. Raises RuntimeError where there is neither."""
+    plan = pointwise(self, low, high, accepts="bool integer floating")
+    if low is None and high is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
     return plan
 
 
