@@ -13,11 +13,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -27,6 +27,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -8447,7 +8448,7 @@ _special_softmax = declare(
 def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8482,7 +8483,7 @@ _special_log_softmax = declare(
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11760,7 +11761,7 @@ _sum_default = declare(
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11803,7 +11804,7 @@ def sum_dim_IntList(
         dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11836,7 +11837,7 @@ _prod_default = declare(
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11873,7 +11874,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         dim = _prod_dim_int.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11906,7 +11907,7 @@ _mean_default = declare(
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11939,7 +11940,7 @@ _mean_dtype_out = declare(
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -11982,7 +11983,7 @@ def mean_dim(
         dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13165,7 +13166,7 @@ def nansum_default(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13208,7 +13209,7 @@ def nanmean_default(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13259,7 +13260,7 @@ def nanmean_out(
         dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -13578,7 +13579,7 @@ def linalg_vector_norm_default(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13645,7 +13646,8 @@ _norm_ScalarOpt_dtype = declare(
 def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13726,7 +13728,8 @@ def norm_ScalarOpt_dim_dtype(
         dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13779,7 +13782,8 @@ def norm_dtype_out(
         dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
-    dtype = _norm_dtype_out.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_dtype_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -14179,7 +14183,7 @@ _cumsum_default = declare(
 def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -14214,7 +14218,7 @@ _cumprod_default = declare(
 def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -15861,6 +15865,62 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -15872,7 +15932,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:127",
+    where="sorting.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15924,7 +15984,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:130",
+    where="sorting.yaml:129",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15976,7 +16036,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:132",
+    where="sorting.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16017,11 +16077,67 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:134",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
 __unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:138",
+    where="sorting.yaml:136",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16055,7 +16171,7 @@ __unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:145",
+    where="sorting.yaml:143",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16104,7 +16220,7 @@ _unique_dim_default = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:150",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16149,7 +16265,7 @@ _unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:159",
+    where="sorting.yaml:157",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16191,7 +16307,7 @@ _unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:166",
+    where="sorting.yaml:164",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16242,7 +16358,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16303,7 +16419,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:177",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16353,7 +16469,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16388,7 +16504,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:191",
+    where="sorting.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16424,7 +16540,7 @@ _bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16458,7 +16574,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:205",
+    where="sorting.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16503,7 +16619,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:212",
+    where="sorting.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16567,7 +16683,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:216",
+    where="sorting.yaml:214",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16634,7 +16750,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:222",
+    where="sorting.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16699,7 +16815,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:226",
+    where="sorting.yaml:224",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20680,7 +20796,7 @@ def linalg_matrix_norm_default(
         dim = _linalg_matrix_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20736,7 +20852,7 @@ def linalg_matrix_norm_out(
         dim = _linalg_matrix_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -20789,7 +20905,7 @@ def linalg_matrix_norm_str_ord(
         dim = _linalg_matrix_norm_str_ord.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20845,7 +20961,7 @@ def linalg_matrix_norm_str_ord_out(
         dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -20897,7 +21013,7 @@ def linalg_norm_default(
         dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20953,7 +21069,7 @@ def linalg_norm_out(
         dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -21005,7 +21121,7 @@ def linalg_norm_ord_str(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -21061,7 +21177,7 @@ def linalg_norm_ord_str_out(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -23454,7 +23570,8 @@ _view_dtype = declare(
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23932,7 +24049,7 @@ _resize_as_ = declare(
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(the_template) is ndarray and modes is None:
@@ -24612,7 +24729,8 @@ _view_copy_dtype = declare(
 
 # view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
 def view_copy_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_copy_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25837,17 +25955,17 @@ def tril_indices_default(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -25932,17 +26050,17 @@ def triu_indices_default(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -27647,7 +27765,7 @@ _softmax_int = declare(
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27681,7 +27799,7 @@ _log_softmax_int = declare(
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27715,7 +27833,7 @@ __safe_softmax = declare(
 def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __safe_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -29978,7 +30096,7 @@ def rrelu(
         upper = _rrelu.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30030,7 +30148,7 @@ def rrelu_(
         upper = _rrelu_.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu_.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30084,7 +30202,7 @@ def rrelu_with_noise(
         upper = _rrelu_with_noise.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30138,7 +30256,7 @@ def rrelu_with_noise_(
         upper = _rrelu_with_noise_.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30192,7 +30310,7 @@ def rrelu_with_noise_functional(
         upper = _rrelu_with_noise_functional.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_functional.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_functional.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -34828,19 +34946,19 @@ def empty_memory_format(
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -34884,17 +35002,17 @@ def empty_strided_default(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -34971,17 +35089,17 @@ def zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -35023,17 +35141,17 @@ def ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -35077,17 +35195,17 @@ def full_default(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -35126,11 +35244,11 @@ def scalar_tensor_default(
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -35176,11 +35294,11 @@ def arange_default(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_default.convert(0, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_default.convert(4, pin_memory)
@@ -35230,11 +35348,11 @@ def arange_start(
         start = _arange_start.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _arange_start.convert(1, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start.convert(5, pin_memory)
@@ -35288,17 +35406,17 @@ def arange_start_step(
         end = _arange_start_step.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_step.convert(2, step)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start_step.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start_step.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start_step.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
@@ -35346,17 +35464,17 @@ def linspace_default(
         end = _linspace_default.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_default.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace_default.table[keys]
@@ -35394,11 +35512,11 @@ def eye_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _eye_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_default.convert(4, pin_memory)
@@ -35448,17 +35566,17 @@ def eye_m(
         n = _eye_m.convert(0, n)
     if type(m) is not int:
         m = _eye_m.convert(1, m)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_m.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_m.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_m.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_m.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
@@ -35502,11 +35620,11 @@ def linspace_Tensor_Tensor(
 ) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -35564,11 +35682,11 @@ def linspace_Tensor_Scalar(
         end = _linspace_Tensor_Scalar.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Scalar.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
@@ -35626,11 +35744,11 @@ def linspace_Scalar_Tensor(
         start = _linspace_Scalar_Tensor.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Scalar_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Scalar_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
@@ -35694,17 +35812,17 @@ def logspace_default(
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_default.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_default.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_default.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_default.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logspace_default.table[keys]
@@ -35752,11 +35870,11 @@ def logspace_Tensor_Tensor(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -35818,11 +35936,11 @@ def logspace_Tensor_Scalar(
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Scalar.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Scalar.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Scalar.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
@@ -35884,11 +36002,11 @@ def logspace_Scalar_Tensor(
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Scalar_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Scalar_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Scalar_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
@@ -35944,11 +36062,11 @@ def empty_permuted_default(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -36028,15 +36146,15 @@ def empty_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36086,15 +36204,15 @@ def zeros_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36144,15 +36262,15 @@ def ones_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36206,15 +36324,15 @@ def full_like_default(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36264,15 +36382,15 @@ def rand_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36322,15 +36440,15 @@ def randn_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36382,17 +36500,17 @@ def rand_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36444,17 +36562,17 @@ def randn_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36508,15 +36626,15 @@ def randint_like_default(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_default.convert(1, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36568,15 +36686,15 @@ def randint_like_Tensor(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36634,15 +36752,15 @@ def randint_like_low_dtype(
         low = _randint_like_low_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype.convert(2, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_dtype.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_dtype.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_dtype.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36698,17 +36816,17 @@ def randint_like_generator(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36762,17 +36880,17 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36851,17 +36969,17 @@ def randint_like_low_generator_dtype(
         low = _randint_like_low_generator_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_generator_dtype.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_generator_dtype.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_generator_dtype.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36935,11 +37053,11 @@ def new_empty_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -36997,11 +37115,11 @@ def new_empty_strided_default(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -37057,11 +37175,11 @@ def new_zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -37117,11 +37235,11 @@ def new_ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -37179,11 +37297,11 @@ def new_full_default(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -37235,11 +37353,11 @@ def hann_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_default.convert(4, pin_memory)
@@ -37289,11 +37407,11 @@ def hann_window_periodic(
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_periodic.convert(5, pin_memory)
@@ -37339,11 +37457,11 @@ def hamming_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_default.convert(4, pin_memory)
@@ -37393,11 +37511,11 @@ def hamming_window_periodic(
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic.convert(5, pin_memory)
@@ -37451,11 +37569,11 @@ def hamming_window_periodic_alpha(
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
@@ -37513,17 +37631,17 @@ def hamming_window_periodic_alpha_beta(
         alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha_beta.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hamming_window_periodic_alpha_beta.table[keys]
@@ -37619,11 +37737,11 @@ def bartlett_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_default.convert(4, pin_memory)
@@ -37673,17 +37791,17 @@ def bartlett_window_periodic(
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bartlett_window_periodic.table[keys]
@@ -37758,11 +37876,11 @@ def blackman_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_default.convert(4, pin_memory)
@@ -37812,17 +37930,17 @@ def blackman_window_periodic(
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _blackman_window_periodic.table[keys]
@@ -37897,11 +38015,11 @@ def kaiser_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_default.convert(4, pin_memory)
@@ -37951,11 +38069,11 @@ def kaiser_window_periodic(
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
@@ -38009,17 +38127,17 @@ def kaiser_window_beta(
         periodic = _kaiser_window_beta.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_beta.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_beta.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _kaiser_window_beta.table[keys]
@@ -38083,7 +38201,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_out.convert(1, memory_format)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38435,7 +38553,7 @@ _empty_like_out = declare(
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38468,7 +38586,7 @@ _zeros_like_out = declare(
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38501,7 +38619,7 @@ _ones_like_out = declare(
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38658,7 +38776,7 @@ _clone_default = declare(
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38755,7 +38873,8 @@ _contiguous = declare(
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-    memory_format = _contiguous.convert(1, memory_format)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -38791,7 +38910,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38843,17 +38962,17 @@ def _to_copy_default(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38907,11 +39026,11 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _to_dtype_layout.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _to_dtype_layout.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _to_dtype_layout.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _to_dtype_layout.convert(4, pin_memory)
@@ -38919,7 +39038,7 @@ def to_dtype_layout(
         non_blocking = _to_dtype_layout.convert(5, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype_layout.convert(6, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38967,13 +39086,15 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    device = _to_device.convert(1, device)
-    dtype = _to_device.convert(2, dtype)
+    if type(device) is not Device:
+        device = _to_device.convert(1, device)
+    if not is_dtype(dtype):
+        dtype = _to_device.convert(2, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_device.convert(3, non_blocking)
     if type(copy) is not bool:
         copy = _to_device.convert(4, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39019,12 +39140,13 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    dtype = _to_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _to_dtype.convert(1, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_dtype.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39074,7 +39196,7 @@ def to_other(
         non_blocking = _to_other.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_other.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
@@ -39155,11 +39277,73 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
+__assert_async_default = declare(
+    "aten::_assert_async",
+    "(Tensor self) -> ()",
+    (("self", "Tensor"),),
+    where="creation.yaml:437",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_default.table[ARRAYS]
+        except KeyError:
+            return __assert_async_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_default.call(self)
+    return kernel(self)
+
+
+__assert_async_default.stub = _assert_async_default
+
+__assert_async_msg = declare(
+    "aten::_assert_async.msg",
+    "(Tensor self, str assert_msg) -> ()",
+    (("self", "Tensor"), ("assert_msg", "str")),
+    where="creation.yaml:442",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if type(assert_msg) is not str:
+        assert_msg = __assert_async_msg.convert(1, assert_msg)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_msg.table[ARRAYS]
+        except KeyError:
+            return __assert_async_msg.call(self, assert_msg)
+        return kernel(self, assert_msg)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_msg.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_msg.call(self, assert_msg)
+    return kernel(self, assert_msg)
+
+
+__assert_async_msg.stub = _assert_async_msg
+
 __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:437",
+    where="creation.yaml:447",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -39216,11 +39400,11 @@ def rand_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_default.convert(4, pin_memory)
@@ -39270,13 +39454,13 @@ def rand_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_generator.convert(5, pin_memory)
@@ -39324,11 +39508,11 @@ def randn_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_default.convert(4, pin_memory)
@@ -39378,13 +39562,13 @@ def randn_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_generator.convert(5, pin_memory)
@@ -39434,11 +39618,11 @@ def randint_default(
         high = _randint_default.convert(0, high)
     if not is_int_list(size):
         size = _randint_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_default.convert(5, pin_memory)
@@ -39490,13 +39674,13 @@ def randint_generator(
         high = _randint_generator.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_generator.convert(6, pin_memory)
@@ -39550,11 +39734,11 @@ def randint_low(
         high = _randint_low.convert(1, high)
     if not is_int_list(size):
         size = _randint_low.convert(2, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low.convert(6, pin_memory)
@@ -39610,13 +39794,13 @@ def randint_low_generator(
         high = _randint_low_generator.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low_generator.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low_generator.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low_generator.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low_generator.convert(7, pin_memory)
@@ -39661,11 +39845,11 @@ def randperm_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_default.convert(4, pin_memory)
@@ -39713,19 +39897,19 @@ def randperm_generator(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_generator.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
@@ -39787,7 +39971,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -39859,7 +40043,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -39931,7 +40115,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         high = _randint_generator_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator_out.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator_out.convert(2, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40015,7 +40199,7 @@ def randint_low_generator_out(
         high = _randint_low_generator_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40083,7 +40267,7 @@ _randperm_generator_out = declare(
 def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator_out.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40145,7 +40329,7 @@ def normal_functional(
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
         std = _normal_functional.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40182,7 +40366,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
         std = _normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40232,7 +40416,7 @@ def normal_out(
         mean = _normal_out.convert(1, mean)
     if type(std) is not float:
         std = _normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -40267,7 +40451,7 @@ _normal_Tensor_float = declare(
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and modes is None:
@@ -40308,7 +40492,7 @@ def normal_Tensor_float_out(
 ) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float_out.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(out) is ndarray and modes is None:
@@ -40343,7 +40527,7 @@ _normal_float_Tensor = declare(
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and modes is None:
@@ -40378,7 +40562,7 @@ _normal_float_Tensor_out = declare(
 def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor_out.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40411,7 +40595,7 @@ _normal_Tensor_Tensor = declare(
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and modes is None:
@@ -40444,7 +40628,7 @@ _normal_Tensor_Tensor_out = declare(
 
 # normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40504,13 +40688,13 @@ def normal_float_float(
         std = _normal_float_float.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _normal_float_float.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _normal_float_float.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _normal_float_float.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _normal_float_float.convert(7, pin_memory)
@@ -40553,7 +40737,7 @@ def normal_float_float_out(
         std = _normal_float_float_out.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40588,7 +40772,7 @@ _exponential_default = declare(
 def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40623,7 +40807,7 @@ _geometric_default = declare(
 def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40666,7 +40850,7 @@ def cauchy_default(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40709,7 +40893,7 @@ def log_normal_default(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40763,7 +40947,7 @@ _random_to = declare(
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random_to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40796,7 +40980,7 @@ _random_default = declare(
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40829,7 +41013,7 @@ _bernoulli_default = declare(
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40864,7 +41048,7 @@ _bernoulli_p = declare(
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_p.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40899,7 +41083,7 @@ _bernoulli__float = declare(
 def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli__float.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40934,7 +41118,7 @@ _bernoulli_float_out = declare(
 def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_float_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_float_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -40967,7 +41151,7 @@ _bernoulli_Tensor = declare(
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -40999,7 +41183,7 @@ _poisson_default = declare(
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41031,7 +41215,7 @@ _binomial_default = declare(
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -41074,7 +41258,7 @@ def multinomial_default(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -49500,7 +49684,7 @@ _sum_out = declare(
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49550,7 +49734,7 @@ def sum_IntList_out(
         dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_IntList_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49583,7 +49767,7 @@ _prod_out = declare(
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49627,7 +49811,7 @@ def prod_int_out(
         dim = _prod_int_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_int_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_int_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49677,7 +49861,7 @@ def mean_out(
         dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50109,7 +50293,7 @@ def nansum_out(
         dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50268,7 +50452,7 @@ def linalg_vector_norm_out(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50336,7 +50520,8 @@ _norm_ScalarOpt_dtype_out = declare(
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50515,7 +50700,7 @@ _cumsum_out = declare(
 def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50550,7 +50735,7 @@ _cumsum_ = declare(
 def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -50585,7 +50770,7 @@ _cumprod_out = declare(
 def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50620,7 +50805,7 @@ _cumprod_ = declare(
 def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -50767,118 +50952,6 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
-_quantile_scalar_out = declare(
-    "aten::quantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:121",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _quantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_quantile_scalar_out.stub = quantile_scalar_out
-
-_nanquantile_scalar_out = declare(
-    "aten::nanquantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:132",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _nanquantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_nanquantile_scalar_out.stub = nanquantile_scalar_out
-
 __unique_out = declare(
     "aten::_unique.out",
     "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
@@ -50891,7 +50964,7 @@ __unique_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=3,
-    where="sorting.yaml:138",
+    where="sorting.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50943,7 +51016,7 @@ __unique2_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:145",
+    where="sorting.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51006,7 +51079,7 @@ _unique_dim_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:152",
+    where="sorting.yaml:150",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51071,7 +51144,7 @@ _unique_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:159",
+    where="sorting.yaml:157",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51133,7 +51206,7 @@ _unique_dim_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:166",
+    where="sorting.yaml:164",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51195,7 +51268,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51259,7 +51332,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:177",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51321,7 +51394,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:183",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51370,7 +51443,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:191",
+    where="sorting.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51415,7 +51488,7 @@ _bincount_out = declare(
     "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51455,7 +51528,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:205",
+    where="sorting.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53530,7 +53603,8 @@ _view_copy_dtype_out = declare(
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
-    dtype = _view_copy_dtype_out.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -56009,7 +56083,7 @@ _softmax_int_out = declare(
 def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -56044,7 +56118,7 @@ _log_softmax_int_out = declare(
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59178,7 +59252,7 @@ def full_like_out(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59211,7 +59285,7 @@ _rand_like_out = declare(
 
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59244,7 +59318,7 @@ _randn_like_out = declare(
 
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59284,9 +59358,9 @@ def rand_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59326,9 +59400,9 @@ def randn_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59363,7 +59437,7 @@ _randint_like_out = declare(
 def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if type(high) is not int:
         high = _randint_like_out.convert(1, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59402,7 +59476,7 @@ def randint_like_Tensor_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59453,7 +59527,7 @@ def randint_like_low_dtype_out(
         low = _randint_like_low_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype_out.convert(2, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59503,9 +59577,9 @@ def randint_like_generator_out(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator_out.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59553,9 +59627,9 @@ def randint_like_Tensor_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59609,9 +59683,9 @@ def randint_like_low_generator_dtype_out(
         low = _randint_like_low_generator_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype_out.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype_out.convert(3, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60378,7 +60452,7 @@ _clone_out = declare(
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60419,7 +60493,7 @@ def _to_copy_out(
 ) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_out.convert(1, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60498,7 +60572,7 @@ _exponential_out = declare(
 def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_out.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60533,7 +60607,7 @@ _exponential_ = declare(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60568,7 +60642,7 @@ _geometric_out = declare(
 def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _geometric_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60603,7 +60677,7 @@ _geometric_ = declare(
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60653,7 +60727,7 @@ def cauchy_out(
         median = _cauchy_out.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_out.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60690,7 +60764,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60740,7 +60814,7 @@ def log_normal_out(
         mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60777,7 +60851,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60850,7 +60924,7 @@ _random_to_out = declare(
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(to) is not int:
         to = _random_to_out.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60885,7 +60959,7 @@ _random__to = declare(
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random__to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60918,7 +60992,7 @@ _random_out = declare(
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60951,7 +61025,7 @@ _random__default = declare(
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60984,7 +61058,7 @@ _bernoulli_out = declare(
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61017,7 +61091,7 @@ _bernoulli_Tensor_out = declare(
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
@@ -61050,7 +61124,7 @@ _bernoulli__Tensor = declare(
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -61083,7 +61157,7 @@ _poisson_out = declare(
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61116,7 +61190,7 @@ _binomial_out = declare(
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_out.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
@@ -61168,7 +61242,7 @@ def multinomial_out(
         num_samples = _multinomial_out.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_out.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -66307,7 +66381,7 @@ def nansum(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66346,7 +66420,7 @@ def nanmean(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66511,7 +66585,7 @@ def linalg_vector_norm(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66647,7 +66721,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         return _cumsum.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66677,7 +66751,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         return _cumprod.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -70582,17 +70656,17 @@ def tril_indices(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -70629,17 +70703,17 @@ def triu_indices(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -71697,7 +71771,7 @@ def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tens
         return _softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -71727,7 +71801,7 @@ def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: 
         return _log_softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74246,19 +74320,19 @@ def empty(
         )
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -74292,17 +74366,17 @@ def empty_strided(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -74335,17 +74409,17 @@ def zeros(
         )
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -74378,17 +74452,17 @@ def ones(
         )
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -74422,17 +74496,17 @@ def full(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -74463,11 +74537,11 @@ def scalar_tensor(
         )
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -74551,11 +74625,11 @@ def linspace(
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -74662,11 +74736,11 @@ def logspace(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -74715,11 +74789,11 @@ def empty_permuted(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -74764,15 +74838,15 @@ def empty_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74819,15 +74893,15 @@ def zeros_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74874,15 +74948,15 @@ def ones_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74932,15 +75006,15 @@ def full_like(
         )
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75029,11 +75103,11 @@ def new_empty(
         )
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -75080,11 +75154,11 @@ def new_empty_strided(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -75130,11 +75204,11 @@ def new_zeros(
         )
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -75180,11 +75254,11 @@ def new_ones(
         )
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -75231,11 +75305,11 @@ def new_full(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -75435,7 +75509,7 @@ _clone = packet("aten::clone")
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
         return _clone.call((self,), {"memory_format": memory_format, "out": out})
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75492,17 +75566,17 @@ def _to_copy(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75542,6 +75616,22 @@ _to.stub = to
 packet("aten::type_as").stub = type_as
 
 packet("aten::item").stub = item
+
+__assert_async = packet("aten::_assert_async")
+
+
+# _assert_async: default, msg
+def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return _assert_async_default(*args)
+        if count == 2:
+            return _assert_async_msg(*args)
+    return __assert_async.call(args, kwargs)
+
+
+__assert_async.stub = _assert_async
 
 packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 
@@ -75653,7 +75743,7 @@ def exponential(
         return _exponential.call((self, lambd), {"generator": generator, "out": out})
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75683,7 +75773,7 @@ def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out
         return _geometric.call((self, p), {"generator": generator, "out": out})
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75722,7 +75812,7 @@ def cauchy(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75761,7 +75851,7 @@ def log_normal(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75827,7 +75917,7 @@ _poisson = packet("aten::poisson")
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _poisson.call((self, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75855,7 +75945,7 @@ _binomial = packet("aten::binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _binomial.call((count, prob, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -75894,7 +75984,7 @@ def multinomial(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
