@@ -110,21 +110,28 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
 # Quantiles
 
 
-def quantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def quantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """The elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a dimension
     put first."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-def nanquantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def nanquantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """`quantile` of the elements that are not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
+def _fraction(self: Operand, q: float) -> Operand:
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    return opwright.ops.aten.new_full(self, [], q)
+
+
 def _quantile(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
+    self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Operand:
     aten = opwright.ops.aten
+    q = _fraction(self, q) if isinstance(q, float) else q
     _check_quantile(self, q, interpolation)
     flat = dim is None or not self.shape
     place = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
@@ -153,8 +160,8 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    if not bool(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))):
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    in_range = aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))
+    aten._assert_async(in_range, "quantile() q values must be in the range [0, 1]")
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
