@@ -17,7 +17,7 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
-    "opwright.conversion": ("is_int_list",),
+    "opwright.conversion": ("INTS", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
     "opwright.dispatcher": ("Operator", "declare"),
     "opwright.dtypes": ("DType",),
@@ -29,6 +29,7 @@ _MODULES = {
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
     "opwright.returns": ("show_result",),
+    "opwright.sizes": ("SymBool", "SymFloat", "SymInt"),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
 }

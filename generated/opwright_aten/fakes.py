@@ -2355,6 +2355,81 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     return written(values), written(indices)
 
 
+# _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
+    return wrap(result0), wrap(result1)
+
+
+# _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
+#     Tensor)
+def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique(
+        array_module,
+        self.array,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
+#     (Tensor, Tensor, Tensor)
+def unique_dim(
+    self: Tensor,
+    dim: int,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_unique_slices(
+        array_module,
+        self.array,
+        dim,
+        sorted,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
+#     Tensor, Tensor)
+def unique_consecutive(
+    self: Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: int | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbours(
+        array_module,
+        self.array,
+        return_inverse,
+        return_counts,
+        dim,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
+# unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
+#     Tensor, Tensor)
+def unique_dim_consecutive(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = dynamic_kernels.unknown_neighbour_slices(
+        array_module,
+        self.array,
+        dim,
+        return_inverse,
+        return_counts,
+    )
+    return wrap(result0), wrap(result1), wrap(result2)
+
+
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
 #     side=None, Tensor? sorter=None) -> Tensor
 def searchsorted_Tensor(

@@ -13,7 +13,7 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import INTS, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
@@ -13286,7 +13286,7 @@ _count_nonzero_dim_IntList = declare(
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList.convert(1, dim)
@@ -14758,7 +14758,7 @@ _sum_to_size = declare(
 
 # sum_to_size(Tensor self, SymInt[] size) -> Tensor
 def sum_to_size(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _sum_to_size.convert(1, size)
@@ -16193,7 +16193,7 @@ __unique2 = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:147",
+    where="sorting.yaml:148",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16242,7 +16242,7 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:154",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16287,7 +16287,7 @@ _unique_consecutive = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:157",
+    where="sorting.yaml:160",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16329,7 +16329,7 @@ _unique_dim_consecutive = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:162",
+    where="sorting.yaml:166",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16380,7 +16380,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:172",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16441,7 +16441,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16491,7 +16491,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:184",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16526,7 +16526,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16562,7 +16562,7 @@ _bincount = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:191",
+    where="sorting.yaml:196",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16596,7 +16596,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16641,7 +16641,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:204",
+    where="sorting.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16705,7 +16705,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:208",
+    where="sorting.yaml:213",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16772,7 +16772,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:214",
+    where="sorting.yaml:219",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16837,7 +16837,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:218",
+    where="sorting.yaml:223",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20259,7 +20259,7 @@ _view_default = declare(
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def view_default(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _view_default.convert(1, size)
@@ -20387,7 +20387,7 @@ _permute = declare(
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
 def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute.convert(1, dims)
@@ -20422,7 +20422,7 @@ _expand = declare(
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _expand.convert(1, size)
@@ -20630,7 +20630,7 @@ _squeeze_dims = declare(
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 def squeeze_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_dims.convert(1, dim)
@@ -20904,7 +20904,7 @@ _reshape = declare(
 
 # reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(shape) is int:
+    if more or type(shape) in INTS:
         shape = [shape, *more]
     if not is_int_list(shape):
         shape = _reshape.convert(1, shape)
@@ -21554,7 +21554,7 @@ _broadcast_to = declare(
 
 # broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def broadcast_to(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _broadcast_to.convert(1, size)
@@ -21927,7 +21927,7 @@ _hsplit_array = declare(
 
 # hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def hsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _hsplit_array.convert(1, indices)
@@ -21993,7 +21993,7 @@ _vsplit_array = declare(
 
 # vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def vsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _vsplit_array.convert(1, indices)
@@ -22059,7 +22059,7 @@ _dsplit_array = declare(
 
 # dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def dsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _dsplit_array.convert(1, indices)
@@ -22608,7 +22608,7 @@ _squeeze__dims = declare(
 
 # squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
 def squeeze__dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze__dims.convert(1, dim)
@@ -22879,7 +22879,7 @@ _expand_copy = declare(
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
 def expand_copy(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _expand_copy.convert(1, size)
@@ -22915,7 +22915,7 @@ _permute_copy = declare(
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
 def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute_copy.convert(1, dims)
@@ -23129,7 +23129,7 @@ _squeeze_copy_dims = declare(
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
 def squeeze_copy_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_copy_dims.convert(1, dim)
@@ -23355,7 +23355,7 @@ _view_copy_default = declare(
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
 def view_copy_default(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _view_copy_default.convert(1, size)
@@ -23420,7 +23420,7 @@ _flip_default = declare(
 
 # flip(Tensor self, int[] dims) -> Tensor
 def flip_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _flip_default.convert(1, dims)
@@ -23714,7 +23714,7 @@ _repeat_default = declare(
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if not is_int_list(repeats):
         repeats = _repeat_default.convert(1, repeats)
@@ -23748,7 +23748,7 @@ _tile = declare(
 
 # tile(Tensor self, SymInt[] dims) -> Tensor
 def tile(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _tile.convert(1, dims)
@@ -25100,7 +25100,7 @@ __pad_circular = declare(
 
 # _pad_circular(Tensor self, SymInt[] pad) -> Tensor
 def _pad_circular(self: Tensor, pad: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(pad) is int:
+    if more or type(pad) in INTS:
         pad = [pad, *more]
     if not is_int_list(pad):
         pad = __pad_circular.convert(1, pad)
@@ -33048,7 +33048,7 @@ def empty_memory_format(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
@@ -33156,7 +33156,7 @@ def zeros_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
@@ -33208,7 +33208,7 @@ def ones_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
@@ -35186,7 +35186,7 @@ def new_empty(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty.convert(1, size)
@@ -35308,7 +35308,7 @@ def new_zeros(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros.convert(1, size)
@@ -35368,7 +35368,7 @@ def new_ones(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones.convert(1, size)
@@ -36180,7 +36180,7 @@ _empty_out = declare(
 
 # empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
@@ -36217,7 +36217,7 @@ _zeros_out = declare(
 
 # zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def zeros_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_out.convert(0, size)
@@ -36252,7 +36252,7 @@ _ones_out = declare(
 
 # ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def ones_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_out.convert(0, size)
@@ -36929,7 +36929,7 @@ _resize_ = declare(
 
 # resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
@@ -37354,7 +37354,7 @@ def rand_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
@@ -37408,7 +37408,7 @@ def rand_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
@@ -37462,7 +37462,7 @@ def randn_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
@@ -37516,7 +37516,7 @@ def randn_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
@@ -37890,7 +37890,7 @@ _rand_out = declare(
 
 # rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def rand_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_out.convert(0, size)
@@ -37925,7 +37925,7 @@ _rand_generator_out = declare(
 
 # rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
@@ -37962,7 +37962,7 @@ _randn_out = declare(
 
 # randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def randn_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_out.convert(0, size)
@@ -37997,7 +37997,7 @@ _randn_generator_out = declare(
 
 # randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
@@ -48284,7 +48284,7 @@ _count_nonzero_dim_IntList_out = declare(
 
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList_out.convert(1, dim)
@@ -48892,7 +48892,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:167",
+    where="sorting.yaml:172",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48956,7 +48956,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49018,7 +49018,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:184",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49067,7 +49067,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:190",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49112,7 +49112,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:197",
+    where="sorting.yaml:202",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50017,7 +50017,7 @@ _flip_out = declare(
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def flip_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _flip_out.convert(1, dims)
@@ -50258,7 +50258,7 @@ _repeat_out = declare(
 
 # repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
 def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if not is_int_list(repeats):
         repeats = _repeat_out.convert(1, repeats)
@@ -60751,7 +60751,7 @@ _count_nonzero = packet("aten::count_nonzero")
 
 # count_nonzero: dim_IntList, default, dim_IntList_out, out
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _count_nonzero.call(args, kwargs)
 
@@ -62499,7 +62499,7 @@ _view = packet("aten::view")
 
 # view: default, dtype
 def view(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 1 and type(args[1]) is int:
+    if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _view.call(args, kwargs)
 
@@ -62530,7 +62530,7 @@ _squeeze = packet("aten::squeeze")
 
 # squeeze: default, dim, dims
 def squeeze(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _squeeze.call(args, kwargs)
 
@@ -62690,7 +62690,7 @@ _hsplit = packet("aten::hsplit")
 
 # hsplit: int, array
 def hsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _hsplit.call(args, kwargs)
 
@@ -62702,7 +62702,7 @@ _vsplit = packet("aten::vsplit")
 
 # vsplit: int, array
 def vsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _vsplit.call(args, kwargs)
 
@@ -62714,7 +62714,7 @@ _dsplit = packet("aten::dsplit")
 
 # dsplit: int, array
 def dsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _dsplit.call(args, kwargs)
 
@@ -62753,7 +62753,7 @@ _squeeze_ = packet("aten::squeeze_")
 
 # squeeze_: default, dim, dims
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _squeeze_.call(args, kwargs)
 
@@ -62791,7 +62791,7 @@ _squeeze_copy = packet("aten::squeeze_copy")
 
 # squeeze_copy: default, dim, dims
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _squeeze_copy.call(args, kwargs)
 
@@ -62816,7 +62816,7 @@ _view_copy = packet("aten::view_copy")
 
 # view_copy: default, dtype
 def view_copy(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 1 and type(args[1]) is int:
+    if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     return _view_copy.call(args, kwargs)
 
@@ -62828,7 +62828,7 @@ _flip = packet("aten::flip")
 
 # flip: default, out
 def flip(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if out is not None:
         return _flip.call((self, dims), {"out": out})
@@ -63044,7 +63044,7 @@ _repeat = packet("aten::repeat")
 
 # repeat: default, out
 def repeat(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if out is not None:
         return _repeat.call((self, repeats), {"out": out})
@@ -66112,7 +66112,7 @@ def empty(
     memory_format: MemoryFormat | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _empty.call(
@@ -66166,7 +66166,7 @@ def zeros(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _zeros.call(
@@ -66209,7 +66209,7 @@ def ones(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _ones.call(
@@ -66938,7 +66938,7 @@ _rand = packet("aten::rand")
 
 # rand: default, generator, out, generator_out
 def rand(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
+    if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
     return _rand.call(args, kwargs)
 
@@ -66950,7 +66950,7 @@ _randn = packet("aten::randn")
 
 # randn: default, generator, out, generator_out
 def randn(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
+    if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
     return _randn.call(args, kwargs)
 

@@ -76,7 +76,8 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     returns = {o.schema.returns for o in view.operators.values()}
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
-    words |= words_in(lookups.texts()) & {"builtins", "is_int_list", "ndarray"}
+    words |= words_in(lookups.texts()) & {"INTS", "builtins", "is_int_list", "ndarray"}
+    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & {"INTS", "builtins"}
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     if any(stub.result is not None for stub in stubs):

@@ -16,6 +16,7 @@ from opwright.devices import Backend, Device, backend_named, element_strides
 from opwright.dtypes import DType
 from opwright.errors import DataDependentOutputError
 from opwright.layouts import Shape
+from opwright.sizes import guard_or_false, guard_or_true, sym_ite
 from opwright.storage import odd_bit
 from opwright.tensor import Tensor
 
@@ -174,7 +175,7 @@ class MetaArray:
 
     def squeeze(self, axis: Sequence[int] | None = None) -> MetaArray:
         """Without the dimensions of size 1, or those of them that `axis` names."""
-        gone = [i for i, size in enumerate(self.shape) if size == 1] if axis is None else axis
+        gone = [i for i, size in enumerate(self.shape) if guard_or_false(size == 1)] if axis is None else axis
         kept = [i for i in range(self.ndim) if i not in gone]
         return self.lying([self.shape[i] for i in kept], [self.strides[i] for i in kept], self.offset)
 
@@ -194,7 +195,7 @@ class MetaArray:
                 offset = offset + first * stride
                 stride = stride * step
             elif each is not None:
-                offset = offset + (each + size if each < 0 else each) * stride
+                offset = offset + _place(each, size) * stride
                 continue
             shape.append(size)
             strides.append(stride)
@@ -239,6 +240,15 @@ class MetaArray:
 
 
 _WHOLE = slice(None)
+
+
+def _place(index: int, size: int) -> int:
+    """An index counted from the front."""
+    is_negative = index < 0
+    if guard_or_false(is_negative):
+        return index + size
+    place: int = sym_ite(is_negative, index + size, index) if guard_or_true(is_negative) else index
+    return place
 
 
 def _taken(part: slice, size: int) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 from opwright.dtypes import COMPLEX
 from opwright.errors import DispatchError
 from opwright.kernels.sorting import sort
-from opwright.layouts import count, wrap_dim
+from opwright.layouts import count, is_empty, wrap_dim
 
 Array = Any
 Unique = tuple[Array, Array, Array]
@@ -20,7 +20,7 @@ Unique = tuple[Array, Array, Array]
 
 def unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
     """The unique elements in order."""
-    _check_ordered(self)
+    check_ordered(self)
     elements = self.reshape(-1)
     if return_inverse:
         ordered, order = sort(xp, elements, 0, False)
@@ -52,7 +52,7 @@ def unique_neighbours(
     """The elements without those equal to the one before, or the slices of `dim`."""
     if dim is not None:
         return unique_neighbour_slices(xp, self, dim, return_inverse, return_counts)
-    _check_ordered(self)
+    check_ordered(self)
     elements = self.reshape(-1)
     is_first = _differs_from_previous(xp, elements)
     inverse = _ranks(xp, is_first, None).reshape(self.shape) if return_inverse else _none(xp)
@@ -66,17 +66,22 @@ def unique_neighbour_slices(xp: ModuleType, self: Array, dim: int, return_invers
 
 
 def _rows(self: Array, dim: int) -> Array:
-    """One row for each slice of `dim`. Raises IndexError for a dimension out of range, RuntimeError where the slices
-    have no elements."""
-    _check_ordered(self)
+    """One row for each slice of `dim`."""
+    dim = dim_of_slices(self, dim)
+    order = (dim, *(each for each in range(self.ndim) if each != dim))
+    return self.transpose(order).reshape(self.shape[dim], count((*self.shape[:dim], *self.shape[dim + 1 :])))
+
+
+def dim_of_slices(self: Array, dim: int) -> int:
+    """`dim` counted from the front. Raises IndexError for one out of range, RuntimeError where its slices have no
+    elements, DispatchError for complex numbers."""
+    check_ordered(self)
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    sizes = (*self.shape[:dim], *self.shape[dim + 1 :])
-    if 0 in sizes:
+    if is_empty((*self.shape[:dim], *self.shape[dim + 1 :])):
         raise RuntimeError("unique cannot be applied where a dimension that is not selected has size 0")
-    order = (dim, *(each for each in range(self.ndim) if each != dim))
-    return self.transpose(order).reshape(self.shape[dim], count(sizes))
+    return dim
 
 
 def _unique_rows(xp: ModuleType, self: Array, dim: int, rows: Array, order: Array | None) -> Unique:
@@ -88,7 +93,8 @@ def _unique_rows(xp: ModuleType, self: Array, dim: int, rows: Array, order: Arra
     return xp.moveaxis(kept, 0, dim), _ranks(xp, is_first, order), _lengths(xp, is_first)
 
 
-def _check_ordered(self: Array) -> None:
+def check_ordered(self: Array) -> None:
+    """Raise DispatchError for complex numbers."""
     if self.dtype in COMPLEX:
         raise DispatchError(f"unique: not implemented for {self.dtype}: complex numbers have no order")
 

@@ -9,6 +9,7 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, opmath
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
+from opwright.sizes import holds
 
 _halves = Forms()
 _contiguous = Forms()
@@ -28,7 +29,7 @@ def _halved(self: Any, dim: int) -> Form:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     place = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[place]
-    if size % 2 != 0:
+    if not holds(size % 2 == 0):
         raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
     given = as_dtype(self.dtype)
     check_accepted("floating", given)

@@ -8,6 +8,7 @@ from opwright import layouts
 from opwright.dtypes import FLOATING, REDUCED, as_dtype, int64
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Plan
+from opwright.sizes import holds
 
 
 def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
@@ -18,7 +19,7 @@ def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > self.shape[-1]:
+    if not replacement and not holds(num_samples <= self.shape[-1]):
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     shape = (*self.shape[:-1], num_samples)
     return Plan(Form(shape, layouts.contiguous_strides(shape), int64), (self,))

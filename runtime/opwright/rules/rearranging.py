@@ -14,6 +14,7 @@ from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
+from opwright.sizes import guard_or_false, holds
 
 
 def flipped(self: Any, dims: Sequence[int]) -> Plan:
@@ -67,7 +68,7 @@ def repeated(self: Any, repeats: Sequence[int]) -> Plan:
     new = len(repeats) - self.ndim
     if new < 0:
         raise RuntimeError(f"repeat: {len(repeats)} repeats are fewer than the tensor's {self.ndim} dimensions")
-    if any(each < 0 for each in repeats):
+    if not all(holds(each >= 0) for each in repeats):
         raise RuntimeError(f"repeat: expected repeats that are not negative, but got {list(repeats)}")
     sizes = [size * times for size, times in zip(self.shape, repeats[new:], strict=True)]
     return _plan(self, (*repeats[:new], *sizes))
@@ -79,11 +80,11 @@ def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
         raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
     dim = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if length < 0:
+    if not holds(length >= 0):
         raise RuntimeError("narrow_copy: length must not be negative")
-    if not -size <= start <= size:
+    if not (holds(-size <= start) and holds(start <= size)):
         raise IndexError(f"narrow_copy: start {start} is out of range for dimension {dim} of size {size}")
-    if (start + size if start < 0 else start) + length > size:
+    if not holds((start + size if guard_or_false(start < 0) else start) + length <= size):
         raise RuntimeError(f"narrow_copy: start {start} and length {length} exceed dimension {dim} of size {size}")
     return _plan(self, (*self.shape[:dim], length, *self.shape[dim + 1 :]))
 
@@ -162,7 +163,7 @@ def shuffled(self: Any, groups: int) -> Plan:
         raise RuntimeError(f"channel_shuffle: expected more than 2 dimensions, but got {self.ndim}")
     if groups <= 0:
         raise RuntimeError(f"channel_shuffle: the number of groups must be positive, but is {groups}")
-    if self.shape[1] % groups != 0:
+    if not holds(self.shape[1] % groups == 0):
         raise RuntimeError(f"channel_shuffle: {self.shape[1]} channels do not divide into {groups} groups")
     return _plan(self, self.shape, suggested_strides(self.shape, self))
 
@@ -170,7 +171,7 @@ def shuffled(self: Any, groups: int) -> Plan:
 def pixels_from_channels(self: Any, factor: int) -> Plan:
     """`pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
     channels, height, width = _image(self, factor, "pixel_shuffle")
-    if channels % (factor * factor) != 0:
+    if not holds(channels % (factor * factor) == 0):
         raise RuntimeError(f"pixel_shuffle: {channels} channels are no multiple of the square of factor {factor}")
     shape = (*self.shape[:-3], channels // (factor * factor), height * factor, width * factor)
     return _plan(self, shape, suggested_strides(shape, self))
@@ -180,7 +181,7 @@ def channels_from_pixels(self: Any, factor: int) -> Plan:
     """`pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
     channels, height, width = _image(self, factor, "pixel_unshuffle")
     for name, size in (("height", height), ("width", width)):
-        if size % factor != 0:
+        if not holds(size % factor == 0):
             raise RuntimeError(f"pixel_unshuffle: {name} {size} is no multiple of factor {factor}")
     shape = (*self.shape[:-3], channels * factor * factor, height // factor, width // factor)
     return _plan(self, shape, suggested_strides(shape, self))
