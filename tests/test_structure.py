@@ -40,7 +40,7 @@ RUNTIME_ORDER = """
     errors sizes keys state dtypes devices metadata tensor rules fake
     registrations dispatch_table table_calculator conversion signature introspection returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
-    dispatcher packets registry ops_namespace dispatch _schema library symbolic
+    dispatcher packets registry ops_namespace dispatch _schema library fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

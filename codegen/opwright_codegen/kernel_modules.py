@@ -90,11 +90,12 @@ class KernelModules:
 
     @property
     def rule_names(self) -> frozenset[str]:
-        """The names of functions that return plans: what `meta` may call."""
+        """The names of functions that return plans, as far as they say what they return: what `meta` may call."""
         return frozenset(
             name
             for name, found in self._functions.items()
-            if not name.startswith("_") and any("Plan" in function.returns for function in found)
+            if not name.startswith("_")
+            and any(not function.returns or "Plan" in function.returns for function in found)
         )
 
     def find(self, name: str, span: Span | None = None) -> KernelFunction | None:

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
 
+_bool = bool  # Castable has a method of that name
+
+
 class _Moves(Protocol):
     """What the generated methods bring along."""
 
     @property
     def dtype(self) -> dtypes.DType: ...
-    def to(self, *arguments: Any, **options: Any) -> Tensor: ...
     def numpy_T(self) -> Tensor: ...
     def matrix_H(self) -> Tensor: ...
 
@@ -26,13 +28,25 @@ class Castable:
 
     __slots__ = ()
 
+    def to(self, *arguments: Any, **options: Any) -> Tensor:
+        """With another dtype, device or memory format, or those of another tensor: itself where nothing changes.
+
+        `to(dtype)`, `to(device, dtype=None)`, `to(other)`, each with `non_blocking`, `copy` and `memory_format`, or all
+        by keyword. Raises ArgumentError for what is none of these.
+        """
+        if arguments and _is_device(arguments[0]):
+            names = ("device", "dtype", "non_blocking", "copy")
+            options = dict(zip(names, arguments, strict=False)) | options
+            arguments = arguments[len(names) :]
+        return _call("to", self, *arguments, **options)
+
     def cpu(self: _Moves) -> Tensor:
         """On the CPU."""
-        return self.to(device=Device("cpu"))
+        return _call("to", self, device=Device("cpu"))
 
     def cuda(self: _Moves, device: object = None) -> Tensor:
         """On a CUDA device, the current one unless told otherwise."""
-        return self.to(device=as_device("cuda" if device is None else device))
+        return _call("to", self, device=as_device("cuda" if device is None else device))
 
     def float(self: _Moves) -> Tensor:
         """As float32."""
@@ -121,11 +135,22 @@ class Castable:
         self.imag[...] = value
 
 
-def _call(name: str, tensor: Any) -> Tensor:
+def _call(name: str, *arguments: Any, **options: Any) -> Tensor:
     from opwright.ops_namespace import ops
 
-    result: Tensor = getattr(ops.aten, name)(tensor)
+    result: Tensor = getattr(ops.aten, name)(*arguments, **options)
     return result
+
+
+def _is_device(value: object) -> _bool:
+    """Whether it says a device: one, or a text that names no dtype."""
+    if isinstance(value, str):
+        try:
+            dtypes.as_dtype(value)
+        except TypeError:
+            return True
+        return False
+    return isinstance(value, Device) or type(value).__name__ == "device"
 
 
 def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from opwright.devices import is_array
+from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
+from opwright.keys import META
 from opwright.sizes import SymBool, SymFloat, SymInt, holds, is_symbolic
 
+_WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
 _SIMPLE = frozenset((*_INTS, bool, slice))
 _NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
@@ -199,23 +201,21 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
     size = viewed.shape[dim]
-    start, stop = item.start, item.stop
-    if not (is_symbolic(size) or is_symbolic(start) or is_symbolic(stop)):
-        start, stop, _ = item.indices(size)
-    if step == 1 and (start is None or (type(start) is int and start == 0)) and (stop is None or stop is size):
+    if any(map(is_symbolic, (size, item.start, item.stop))):
+        return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
+    start, stop, _ = item.indices(size)
+    if start == 0 and stop == size and step == 1:
         return viewed
     return _call("slice", "Tensor", viewed, dim, start, stop, step)
 
 
 def _placed(viewed: Any, indices: dict[int, Any]) -> list[Any]:
     """The list for `index`: an entry per dimension up to the last index, None where there is none; one per mask."""
-    from opwright.tensor import wrap
-
     placed: list[Any] = []
     dim = 0
     for start, index in indices.items():
         placed += [None] * (start - dim)
-        placed.append(index if isinstance(index, Indexable) else wrap(index))
+        placed.append(index if isinstance(index, Indexable) else _constant(viewed, index))
         dim = start + _consumed(index)
     return placed
 
@@ -224,17 +224,28 @@ def _as_source(viewed: Any, value: Any) -> Any:
     """The value to write as a tensor: numbers in the dtype they are written to."""
     if isinstance(value, Indexable):
         return value
-    from opwright.devices import backend_named
-    from opwright.tensor import wrap
-
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         number = np.asarray(checked_scalar(value, viewed.dtype))
-        return wrap(backend_named(viewed.device).from_numpy(number, viewed.device.index))
+        if not viewed.keys & META:
+            number = backend_named(viewed.device).from_numpy(number, viewed.device.index)
+        return _constant(viewed, number)
     if isinstance(value, np.generic) or is_array(value):
-        return wrap(value)
+        return _constant(viewed, value)
     raise TypeError(
         f"can't assign a {type(value).__name__} to a tensor of {viewed.dtype}: make it a tensor or an array first"
     )
+
+
+def _constant(viewed: Any, array: Any) -> Any:
+    """An array as a tensor; without data, beside a tensor that has none."""
+    from opwright.tensor import wrap
+
+    made = wrap(array)
+    if not viewed.keys & META:
+        return made
+    from opwright.fake.modes import as_fake_beside
+
+    return as_fake_beside(made, viewed)
 
 
 def _without_leading_ones(source: Any, ndim: int) -> Any:

@@ -192,6 +192,11 @@ def as_fake_on(tensor: Tensor, device: object) -> Tensor:
     return wrap_meta(meta_array(shape, strides, tensor.dtype, place))
 
 
+def as_fake_beside(tensor: Tensor, other: Tensor) -> Tensor:
+    """A new tensor's stand-in where another one without data is."""
+    return wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, other.array.place))
+
+
 def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
     """A real tensor's stand-in: the mode's fake of it, or one on its device without a mode."""
     if type(tensor.array) is MetaArray:

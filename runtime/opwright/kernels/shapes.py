@@ -137,7 +137,8 @@ def _held(index: int, low: int, size: int) -> int:
         index += size
     elif guard_or_true(is_negative):  # only data tells
         index = sym_ite(is_negative, index + size, index)
-    return larger(low, smaller(index, size))
+    held: int = larger(low, smaller(index, size))
+    return held
 
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:

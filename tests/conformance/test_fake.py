@@ -307,3 +307,26 @@ def test_an_operator_that_only_writes_needs_no_fake_kernel(lib: library.Library,
     fake = mode.from_tensor(opwright.ones(3))
     assert opwright.ops.fake_demo.write_(fake, fake) is None
     assert fake._version == 1
+
+
+def test_indexing_takes_lists_arrays_and_numbers(mode: FakeTensorMode) -> None:
+    with mode:
+        x = opwright.ones(4, 5, device="cuda")
+    assert x[[0, 2]].shape == x[np.array([0, 1])].shape == (2, 5)
+    x[0] = 1.0
+    x[1, [0, 2]] = np.zeros(2)
+    x[x > 0] = 0
+    assert x._version == 3 and x.device.type == "cuda"
+
+
+def test_tensors_move_to_a_device(mode: FakeTensorMode) -> None:
+    x = mode.from_tensor(opwright.ones(2))
+    assert [str(x.to(where).device) for where in ("cuda", "meta", opwright.device("cuda:1"))] == [
+        "cuda",
+        "meta",
+        "cuda:1",
+    ]
+    assert x.to("cuda", opwright.float64).dtype == opwright.float64
+    assert opwright.ones(2).to("meta").is_meta
+    with pytest.raises(FakeKernelError, match="has no data"):
+        opwright.ones(2, device="meta").to("cpu")
