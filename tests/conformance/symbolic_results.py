@@ -35,15 +35,16 @@ def at(value: Any, values: dict[str, Any]) -> Any:
     return value.env.evaluate(value, values) if is_symbolic(value) else value
 
 
+def layout(tensor: opwright.Tensor, values: dict[str, Any]) -> Any:
+    """Shape, strides and offset at the values of their symbols."""
+    sizes = (tuple(at(size, values) for size in each) for each in (tensor.shape, tensor.stride()))
+    return (*sizes, at(tensor.storage_offset(), values))
+
+
 def described(result: Any, values: dict[str, Any]) -> Any:
-    """Shape, strides, offset and dtype of tensors; the values of numbers."""
+    """Layout and dtype of tensors; the values of numbers."""
     if isinstance(result, opwright.Tensor):
-        layout = tuple(result.shape), tuple(result.stride()), result.storage_offset()
-        return (*[at_all(each, values) for each in layout], result.dtype)
+        return (*layout(result, values), result.dtype)
     if isinstance(result, list | tuple):
         return [described(each, values) for each in result]
     return at(result, values)
-
-
-def at_all(sizes: Any, values: dict[str, Any]) -> Any:
-    return tuple(at(size, values) for size in sizes) if isinstance(sizes, tuple) else at(sizes, values)

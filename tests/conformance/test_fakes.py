@@ -12,10 +12,10 @@ import pytest
 from declared import functional_of, of_kind
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
+from symbolic_results import at, bound_by, layout
 
 import opwright
 from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
-from opwright.sizes import is_symbolic
 from opwright.symbolic import ShapeEnv
 from opwright_codegen.schema import SchemaKind
 
@@ -60,23 +60,16 @@ def called(function: Any, args: Any, kwargs: Any) -> Any:
             return error
 
 
-def concrete(value: Any) -> Any:
-    """A size at the values of its symbols."""
-    if not is_symbolic(value):
-        return value
-    return value.env.evaluate(value, {name: symbol.hint for name, symbol in value.env.symbols.items()})
-
-
-def facts(result: Any, given: list[opwright.Tensor]) -> Any:
-    """What is known without data: layout, dtype, device, which argument it is and whose memory it shares."""
+def facts(result: Any, given: list[opwright.Tensor], values: dict[str, Any]) -> Any:
+    """What is known without data, at the values of symbols: layout, dtype, device, which argument it is and whose
+    memory it shares."""
     if isinstance(result, opwright.Tensor):
         shares = [i for i, each in enumerate(given) if each.untyped_storage() is result.untyped_storage()]
         same = [i for i, each in enumerate(given) if each is result]
-        sizes = tuple(map(concrete, result.shape)), tuple(map(concrete, result.stride()))
-        return (*sizes, concrete(result.storage_offset()), result.dtype, result.device, same, shares)
+        return (*layout(result, values), result.dtype, result.device, same, shares)
     if isinstance(result, list | tuple):
-        return [facts(item, given) for item in result]
-    return concrete(result)
+        return [facts(item, given, values) for item in result]
+    return at(result, values)
 
 
 def without_writing(value: np.ndarray) -> np.ndarray:
@@ -118,7 +111,9 @@ def difference(name: str, one: Sample, mode: FakeTensorMode, outs: dict[str, Any
         return f"fake raises {type(found).__name__}: {str(found)[:300]}"
     if isinstance(real, Exception):
         return None if depends_on_data(real) else f"real raises {type(real).__name__}: {str(real)[:200]}"
-    mine, wanted = facts(found, given_fake), facts(real, given_real)
+    # Sizes that only data tells are those of the real result: what follows from them is compared.
+    values = {} if mode.shape_env is None else bound_by(mode.shape_env, found, real)
+    mine, wanted = facts(found, given_fake, values), facts(real, given_real, values)
     return None if mine == wanted else f"fake {mine}, real {wanted}"
 
 
